@@ -6,6 +6,8 @@
 //!   UPDATE of as many        bulk_replace()     the same, and the old versions end where they were seen
 //!   INSERT ... ON CONFLICT   blind() = Some     staged without a look; what was there is found when somebody reads
 //!   opening after a crash    in_place() = Some  its changes of pages first, then the commits beyond its cut
+//!   what a row was before    versions() = Some  each version once, with the commits that it began and ended with
+//!                            versions() = None  the state at one moment, as far back as it is kept
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
@@ -16,9 +18,10 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{RecordNo, Result, Timestamp};
+use weft_format::{RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
+use crate::scan::{Period, ScanOutput, ScanRequest};
 use crate::write_set::Attachment;
 
 /// Many rows at once, as files of their own.
@@ -90,4 +93,22 @@ pub trait InPlace: Send + Sync {
     /// one a freeze makes the table offer a job that ends it, and
     /// [`Upkeep::durable_cut`](crate::Upkeep::durable_cut) is not MAX.
     fn needs_from(&self) -> Option<RecordNo>;
+}
+
+/// The versions of rows, each with the commits that it began and ended with.
+///
+/// ```text
+///   k   inserted 41, updated 44 and 47, deleted 50, inserted again 60      [41, 44) [44, 47) [47, 50) [60, ..)
+/// ```
+///
+/// 1. The versions of a key are those that the commits have left, one for each that changed it: they do not overlap,
+///    and while there is no row there is none.
+pub trait Versions: Send + Sync {
+    /// Starts a scan of the versions that a period has: pins the present layout and splits it. As
+    /// [`Read::scan`](crate::Read::scan), but for this: of commits later than the view's nothing is seen, a version
+    /// that one of them ended has not ended; own writes are no versions; the projection may have
+    /// [`SINCE`](crate::SINCE) and [`UNTIL`](crate::UNTIL), and no [`LOCATION`](crate::LOCATION).
+    ///
+    /// The view's timestamp and the period's `after` are registered, and the table keeps what they see.
+    fn scan_versions(&self, schema: &Arc<Schema>, request: ScanRequest, period: Period) -> Result<ScanOutput>;
 }

@@ -9,6 +9,7 @@
 //!                BulkReplace  the same of rows that replace others
 //!                Blind        rows written without a look at what their keys have
 //!                InPlace      pages changed where they lie, with records of the method's own in the log
+//!                Versions     what rows were, from which commit until which
 //!   Table        the four duties, and which abilities it has
 //!   Derived      Upkeep, and fed by its table: a secondary index
 //! ```
@@ -30,14 +31,14 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Blind, Bulk, BulkReplace, InPlace, VisitRow};
+pub use abilities::{Blind, Bulk, BulkReplace, InPlace, Versions, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
-    TableStatistics, scan_schema,
+    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanMetrics,
+    ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
 pub use traits::{Derived, FileSwitch, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};

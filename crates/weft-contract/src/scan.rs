@@ -38,17 +38,60 @@ pub const LOCATION: usize = usize::MAX;
 /// The name of that column, which no column of a table has.
 pub const LOCATION_NAME: &str = "\u{1}location";
 
+/// In a projection of versions: the commit that each began with, as a number. No ordinal of a column.
+pub const SINCE: usize = usize::MAX - 1;
+
+/// In a projection of versions: the commit that each ended with, as a number, or NULL when it has not ended.
+pub const UNTIL: usize = usize::MAX - 2;
+
+/// The name of the column of an ordinal that is none of a stored column.
+fn name_beside(ordinal: usize) -> Option<&'static str> {
+    match ordinal {
+        LOCATION => Some(LOCATION_NAME),
+        SINCE => Some("\u{1}since"),
+        UNTIL => Some("\u{1}until"),
+        _ => None,
+    }
+}
+
 /// The Arrow schema of what a scan returns.
 pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
-    if !projection.contains(&LOCATION) {
+    if projection.iter().all(|&ordinal| name_beside(ordinal).is_none()) {
         return schema.arrow(projection);
     }
-    let columns: Vec<usize> = projection.iter().copied().filter(|&ordinal| ordinal != LOCATION).collect();
+    let columns: Vec<usize> = projection.iter().copied().filter(|&ordinal| name_beside(ordinal).is_none()).collect();
     let arrow = schema.arrow(&columns);
     let mut stored = arrow.fields().iter().cloned();
-    let location = || Arc::new(Field::new(LOCATION_NAME, DataType::Int64, true));
-    let field = |&ordinal: &usize| if ordinal == LOCATION { Some(location()) } else { stored.next() };
+    let field = |&ordinal: &usize| match name_beside(ordinal) {
+        Some(name) => Some(Arc::new(Field::new(name, DataType::Int64, true))),
+        None => stored.next(),
+    };
     Arc::new(arrow_schema::Schema::new(projection.iter().filter_map(field).collect::<Vec<_>>()))
+}
+
+/// Which versions are wanted.
+///
+/// ```text
+///   FROM commit 40 TO 50       after 40, to 49      begun at or before 49, and not ended at or before 40
+///   AS OF 40                   after 40, to 40      what a snapshot of 40 sees
+///   the same, not at 50        after 40, to 40, except 50      what went, or was replaced, from 41 to 50
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// Those that ended at or before it are not.
+    pub after: Timestamp,
+    /// Those that began later are not.
+    pub to: Timestamp,
+    /// Those that a snapshot of it sees are not.
+    pub except: Option<Timestamp>,
+}
+
+impl Period {
+    /// Whether it has a version that began and ended then; [`Timestamp::MAX`]: it has not ended.
+    pub fn has(&self, since: Timestamp, until: Timestamp) -> bool {
+        let is_seen = |at: Timestamp| since <= at && until > at;
+        since <= self.to && until > self.after && !self.except.is_some_and(is_seen)
+    }
 }
 
 /// One scan of one table.

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use crate::abilities::{Blind, Bulk, BulkReplace, InPlace};
+use crate::abilities::{Blind, Bulk, BulkReplace, InPlace, Versions};
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
@@ -139,6 +139,8 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     fn blind(&self) -> Option<&dyn Blind>;
     /// Changes pages where they lie, with records of its own in the log.
     fn in_place(&self) -> Option<&dyn InPlace>;
+    /// Gives out what rows were.
+    fn versions(&self) -> Option<&dyn Versions>;
 }
 
 /// What is derived from a table, which feeds it: a secondary index (traits 3).

@@ -8,6 +8,6 @@
 
 pub use weft_contract::{
     Attachment, Base, Blind, Bulk, BulkReplace, Damage, ExprTest, InPlace, JobKind, JobOffer, LOCATION, LOCATION_NAME,
-    LayerScan, LayerStatus, Location, NoteReads, PartStatus, Partition, Price, ReadView, Replaced, ScanMetrics,
-    ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites, scan_schema,
+    LayerScan, LayerStatus, Location, NoteReads, PartStatus, Partition, Period, Price, ReadView, Replaced, SINCE,
+    ScanMetrics, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites, UNTIL, Versions, scan_schema,
 };

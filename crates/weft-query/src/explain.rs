@@ -16,8 +16,9 @@ use std::sync::Arc;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use weft_format::Result;
-use weft_sql::Binding;
+use weft_kernel::table::Period;
 use weft_sql::queries::{Plan, QueryStream};
+use weft_sql::{Binding, When};
 
 use super::apply::walk::applied_in;
 use super::engine::DataFusionEngine;
@@ -32,7 +33,21 @@ impl DataFusionEngine {
         let warm = if query.is_warm() { "warm: the physical plan is reused" } else { "planned for each execution" };
         let mut out = format!("Query engine ({warm})\n");
         for (number, moment) in (1..).zip(binding.moments.iter()) {
-            let _ = writeln!(out, "Moment {number}: {} is commit {}", moment.text, moment.snapshot.read_ts());
+            let _ = match &moment.when {
+                When::Commit(snapshot) => {
+                    writeln!(out, "Moment {number}: {} is commit {}", moment.text, snapshot.read_ts())
+                }
+                When::Period(Some((_, period))) => {
+                    let Period { after, to, .. } = period;
+                    writeln!(
+                        out,
+                        "Moment {number}: {} is what ends after commit {after}, and begins up to {to}",
+                        moment.text
+                    )
+                }
+                When::Period(None) => writeln!(out, "Moment {number}: {} has no versions", moment.text),
+                When::All => writeln!(out, "Moment {number}: {} that is kept", moment.text),
+            };
         }
         if !analyze {
             let _ = write!(out, "{}", DisplayableExecutionPlan::new(plan.as_ref()).indent(false));

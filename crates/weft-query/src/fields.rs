@@ -12,8 +12,10 @@ use sqlparser::ast::{
 use weft_kernel::TableRef;
 use weft_sql::Tables;
 use weft_sql::queries::names::{column_name, folded};
+use weft_sql::queries::{ReadAt, moment_of};
 
 use super::dependent::Sources;
+use super::versions;
 
 /// A column of FROM.
 #[derive(Clone)]
@@ -88,8 +90,25 @@ impl Expander<'_> {
             _ => return None,
         };
         let table = alias.as_ref().map(|alias| alias.name.clone()).or(table);
-        let names = renamed(names, alias.as_ref())?;
+        // An alias may name the hidden columns, too, which come last.
+        let shown = names.len();
+        let all = names.into_iter().chain(self.hidden_names(factor).into_iter().map(str::to_owned)).collect();
+        let mut names = renamed(all, alias.as_ref())?;
+        names.truncate(shown);
         Some(named(table, names))
+    }
+
+    /// The columns of versions of a table in FROM, which are none of `*`; none when it has no such columns.
+    pub(super) fn hidden_names(&mut self, factor: &TableFactor) -> Vec<&'static str> {
+        let TableFactor::Table { name, args: None, .. } = factor else { return Vec::new() };
+        let Ok(folded) = weft_sql::parse::table_name(name) else { return Vec::new() };
+        if moment_of(&folded).1.is_none() {
+            return Vec::new();
+        }
+        match self.tables.table(&folded) {
+            Ok(table) => versions::columns_of(&table).map(|(name, _)| name).collect(),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// The columns of a WITH query of this name; none when there is no such query.
@@ -141,6 +160,10 @@ impl Sources for Expander<'_> {
     fn base_table(&mut self, name: &ObjectName) -> Option<(String, TableRef)> {
         let folded = weft_sql::parse::table_name(name).ok()?;
         if self.with_names(&folded).is_some() || self.tables.of_catalog(&folded).is_some() {
+            return None;
+        }
+        // A key has many versions: nothing depends on it.
+        if let Some(ReadAt::Period(_)) = moment_of(&folded).1 {
             return None;
         }
         let table = self.tables.table(&folded).ok()?;

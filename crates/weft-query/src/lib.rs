@@ -10,6 +10,7 @@
 //!     apply       what no join stands for: subqueries and LATERAL that run for each row
 //!     catalog     pg_class and its like beside tables: relations, functions, regclass
 //!     scan        the leaf: a view bound at execution, partitions shared
+//!     versions, period_stars    columns of versions, which are none of `*`
 //!     pool, held, coalesced    the memory of queries: shares, what operators do not account for; batches made whole
 //!     stream, gather, output    batches of all partitions, in exactly the columns' types
 //!     types, error      both ways between Weft and DataFusion
@@ -61,6 +62,7 @@ mod operands;
 mod operators;
 mod output;
 mod pass;
+mod period_stars;
 mod plain;
 mod planned;
 mod planning;
@@ -98,6 +100,7 @@ mod unified;
 mod unsorted;
 mod using;
 mod variance;
+mod versions;
 mod whole_rows;
 mod wildcard;
 mod window_calls;

@@ -30,8 +30,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
-use weft_kernel::table::{LOCATION, ReadView, scan_schema};
-use weft_sql::queries::{AsksCatalog, TARGET, moment_of};
+use weft_kernel::table::{LOCATION, ReadView};
+use weft_sql::queries::{AsksCatalog, ReadAt, TARGET, moment_of};
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
 
@@ -45,6 +45,7 @@ use super::scan::{Leaf, WeftScanExec};
 use super::series;
 use super::system_view::ViewProvider;
 use super::type_planner::WeftTypes;
+use super::versions;
 
 /// Tables below this many rows are read in one partition: starting tasks would take longer than reading.
 const SMALL_TABLE_ROWS: u64 = 40_000;
@@ -57,12 +58,12 @@ pub(crate) fn partition_count(rows: u64, target: usize) -> usize {
 /// One table in a plan: its definition and estimates, no snapshot.
 pub(crate) struct WeftTable {
     id: TableId,
-    /// The number of the moment of the past at which it is read.
-    moment: Option<usize>,
+    /// What of the past is read of it.
+    read_at: Option<ReadAt>,
     name: Arc<str>,
     stored: Arc<Schema>,
     schema: SchemaRef,
-    /// Which stored column each of `schema` is.
+    /// Which stored column each of `schema` is, or which of a version.
     ordinals: Vec<usize>,
     indexed: Arc<[Indexed]>,
     /// Columns that are unique together.
@@ -74,21 +75,30 @@ pub(crate) struct WeftTable {
 impl WeftTable {
     /// The table as it is defined now; with `hidden`, a hidden row id is a column too, and the last one says where rows
     /// lie.
-    fn new(table: &TableRef, hidden: bool, moment: Option<usize>) -> WeftTable {
-        let stored = moment.map_or_else(|| Arc::clone(&table.def.schema), |_| with_former_nulls(&table.def.schema));
+    fn new(table: &TableRef, hidden: bool, read_at: Option<ReadAt>) -> WeftTable {
+        let stored = read_at.map_or_else(|| Arc::clone(&table.def.schema), |_| with_former_nulls(&table.def.schema));
         let is_shown = |&ordinal: &usize| hidden || stored.is_visible(ordinal);
-        let ordinals: Vec<usize> =
+        let mut ordinals: Vec<usize> =
             (0..stored.columns.len()).filter(is_shown).chain(hidden.then_some(LOCATION)).collect();
+        if read_at.is_some() {
+            ordinals.extend(versions::columns_of(table).map(|(_, ordinal)| ordinal));
+        }
         let statistics = table.table.statistics();
+        // A key has one row at a moment, and any number of versions.
+        let unique = match read_at {
+            Some(ReadAt::Period(_)) => Vec::new(),
+            read_at => unique_columns(table, read_at.is_none()),
+        };
+        let is_indexed = !matches!(read_at, Some(ReadAt::Period(_)));
         WeftTable {
             id: table.def.id,
-            moment,
+            read_at,
             name: table.def.name.as_str().into(),
-            schema: scan_schema(&stored, &ordinals),
+            schema: versions::schema(&stored, &ordinals),
             ordinals,
             stored,
-            indexed: indexed(table).into(),
-            unique: unique_columns(table, moment.is_none()),
+            indexed: if is_indexed { indexed(table).into() } else { Arc::new([]) },
+            unique,
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
         }
@@ -172,7 +182,7 @@ impl TableProvider for WeftTable {
         let rows = self.rows.load(Ordering::Relaxed);
         Ok(Arc::new(WeftScanExec::new(Leaf {
             table: self.id,
-            moment: self.moment,
+            read_at: self.read_at,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
@@ -233,7 +243,7 @@ pub(crate) struct PlanningContext<'a> {
     state: &'a SessionState,
     tables: &'a dyn Tables,
     target: Option<TableRef>,
-    used: RefCell<HashMap<(TableId, Option<usize>), TableRef>>,
+    used: RefCell<HashMap<(TableId, Option<ReadAt>), TableRef>>,
     reads_views: Cell<bool>,
     asks_catalog: Cell<AsksCatalog>,
     types: Arc<WeftTypes>,
@@ -289,13 +299,13 @@ impl<'a> PlanningContext<'a> {
         SystemView::find(name, self.tables.engine()).map(ViewProvider)
     }
 
-    /// The tables that were named, and those that are read at moments of the past.
-    pub(crate) fn into_used(self) -> (Vec<TableRef>, Vec<(TableRef, usize)>) {
+    /// The tables that were named, and those of which the past is read.
+    pub(crate) fn into_used(self) -> (Vec<TableRef>, Vec<(TableRef, ReadAt)>) {
         let (mut now, mut past) = (Vec::new(), Vec::new());
-        for ((_, moment), table) in self.used.into_inner() {
-            match moment {
+        for ((_, read_at), table) in self.used.into_inner() {
+            match read_at {
                 None => now.push(table),
-                Some(moment) => past.push((table, moment)),
+                Some(read_at) => past.push((table, read_at)),
             }
         }
         (now, past)
@@ -316,14 +326,14 @@ impl<'a> PlanningContext<'a> {
 
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
-        let moment = moment_of(name.table()).1;
-        if moment.is_none()
+        let read_at = moment_of(name.table()).1;
+        if read_at.is_none()
             && let Some(relation) = self.of_catalog(&name)
         {
             return Ok(provider_as_source(Arc::new(relation)));
         }
         if let Some(view) = self.view(&name) {
-            if moment.is_some() {
+            if read_at.is_some() {
                 let message = format!("\"{}\" has no history", moment_of(name.table()).0);
                 return Err(wrap(
                     Error::new(Code::WrongObjectType, message).hint("FOR SYSTEM_TIME stands behind a table"),
@@ -333,8 +343,11 @@ impl ContextProvider for PlanningContext<'_> {
             return Ok(provider_as_source(Arc::new(view)));
         }
         let (table, hidden) = self.find(&name).map_err(wrap)?;
-        let provider = WeftTable::new(&table, hidden, moment);
-        self.used.borrow_mut().insert((table.def.id, moment), table);
+        if let Some(ReadAt::Period(_)) = read_at {
+            table.versions().map_err(wrap)?;
+        }
+        let provider = WeftTable::new(&table, hidden, read_at);
+        self.used.borrow_mut().insert((table.def.id, read_at), table);
         Ok(provider_as_source(Arc::new(provider)))
     }
 

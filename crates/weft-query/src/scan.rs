@@ -38,13 +38,15 @@ use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
+use weft_kernel::table::{LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest};
 use weft_sql::Binding;
+use weft_sql::queries::ReadAt;
 
 use super::apply::cache::Caches;
 use super::conditions::Conditions;
 use super::error::wrap;
 use super::held::with_own_texts;
+use super::versions;
 
 /// Rows per batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -99,8 +101,8 @@ impl Execution {
 /// A scan of one table, with its columns and conditions.
 pub(crate) struct WeftScanExec {
     table: TableId,
-    /// The number of the moment of the past at which it is read.
-    moment: Option<usize>,
+    /// What of the past is read of it.
+    read_at: Option<ReadAt>,
     name: Arc<str>,
     stored: Arc<Schema>,
     projection: Arc<[usize]>,
@@ -123,7 +125,7 @@ struct Started {
 /// What a leaf is made from.
 pub(crate) struct Leaf {
     pub(crate) table: TableId,
-    pub(crate) moment: Option<usize>,
+    pub(crate) read_at: Option<ReadAt>,
     pub(crate) name: Arc<str>,
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
@@ -136,7 +138,7 @@ pub(crate) struct Leaf {
 impl WeftScanExec {
     /// A leaf that has not run.
     pub(crate) fn new(leaf: Leaf) -> WeftScanExec {
-        let schema = scan_schema(&leaf.stored, &leaf.projection);
+        let schema = versions::schema(&leaf.stored, &leaf.projection);
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(leaf.partition_count),
@@ -145,7 +147,7 @@ impl WeftScanExec {
         );
         WeftScanExec {
             table: leaf.table,
-            moment: leaf.moment,
+            read_at: leaf.read_at,
             name: leaf.name,
             stored: leaf.stored,
             projection: leaf.projection,
@@ -161,7 +163,7 @@ impl WeftScanExec {
     fn fresh(&self) -> WeftScanExec {
         WeftScanExec {
             table: self.table,
-            moment: self.moment,
+            read_at: self.read_at,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: Arc::clone(&self.projection),
@@ -176,7 +178,7 @@ impl WeftScanExec {
     /// Which columns of which table it reads, and what of each is tested with these parameters.
     pub(crate) fn shape(&self, given: &[ScalarValue]) -> Result<(String, BTreeSet<String>)> {
         let partitions = self.properties.partitioning.partition_count();
-        let shape = format!("{:?} {:?} {:?} {partitions}", self.table, self.moment, self.projection);
+        let shape = format!("{:?} {:?} {:?} {partitions}", self.table, self.read_at, self.projection);
         Ok((shape, self.conditions.bound(given)?.kinds(&self.stored).collect()))
     }
 
@@ -188,7 +190,8 @@ impl WeftScanExec {
     /// What a scan has to do: rows, columns of numbers and such, columns of texts and such, conditions.
     pub(crate) fn work_estimated(&self) -> (u64, usize, usize, usize) {
         let is_long = |column: &&usize| {
-            **column != LOCATION && self.stored.columns[**column].data_type.arrow().primitive_width().is_none()
+            let column = self.stored.columns.get(**column);
+            column.is_some_and(|column| column.data_type.arrow().primitive_width().is_none())
         };
         let texts = self.projection.iter().filter(is_long).count();
         (self.rows_estimated, self.projection.len() - texts, texts, self.conditions.count())
@@ -207,30 +210,40 @@ impl WeftScanExec {
                 return Ok(found);
             }
         }
-        let binding = &execution.binding;
-        let bound = match self.moment {
-            None => binding.views.get(&self.table),
-            Some(moment) => binding.past.get(&(self.table, moment)),
-        };
-        let (table, view) = bound.ok_or_else(|| {
-            wrap(Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name)))
-        })?;
         let partition_count = self.properties.partitioning.partition_count();
-        let tests = self.conditions.bound(&execution.params)?;
-        let request = ScanRequest {
-            view: view.clone(),
-            projection: self.projection.to_vec(),
-            predicates: tests.predicates,
-            partition_count,
-            batch_rows,
-        };
-        let output = table.scan_known(request, &tests.told).map_err(wrap)?;
+        let output = self.start(execution, (partition_count, batch_rows))?;
         assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
         let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
         let taken = scan[partition].take().expect("a scan that was just started has all its partitions");
         started.scans.push(scan);
         started.metrics.push(output.metrics);
         Ok(taken)
+    }
+
+    /// Starts a scan of the rows that the execution is bound to, or of the versions.
+    fn start(&self, execution: &Execution, (partition_count, batch_rows): (usize, usize)) -> Result<ScanOutput> {
+        let binding = &execution.binding;
+        let tests = self.conditions.bound(&execution.params)?;
+        let request = |view: &ReadView| ScanRequest {
+            view: view.clone(),
+            projection: self.projection.to_vec(),
+            predicates: tests.predicates.clone(),
+            partition_count,
+            batch_rows,
+        };
+        let started = match self.read_at {
+            None => binding.views.get(&self.table).map(|(table, view)| table.scan_known(request(view), &tests.told)),
+            Some(read_at) => binding.past.get(&(self.table, read_at)).and_then(|past| {
+                let of_versions = read_at == ReadAt::Period(read_at.number()) || versions::names_any(&self.projection);
+                match (&past.view, &past.versions) {
+                    (_, Some((view, period))) if of_versions => Some(versions::scan(past, request(view), *period)),
+                    (Some(view), _) => Some(past.table.scan_known(request(view), &tests.told)),
+                    _ => None,
+                }
+            }),
+        };
+        let unbound = || Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name));
+        started.ok_or_else(|| wrap(unbound()))?.map_err(wrap)
     }
 
     /// The parts of each layer that this execution read and left out.
@@ -275,11 +288,16 @@ impl fmt::Debug for WeftScanExec {
 
 impl DisplayAs for WeftScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |column: &usize| self.stored.columns.get(*column).map_or("place", |column| &*column.name);
+        let name = |column: &usize| match self.stored.columns.get(*column) {
+            Some(column) => &*column.name,
+            None => versions::name_of(*column).unwrap_or("place"),
+        };
         let columns: Vec<&str> = self.projection.iter().map(name).collect();
         write!(f, "WeftScanExec: table={}, ", self.name)?;
-        if let Some(moment) = self.moment {
-            write!(f, "moment={}, ", moment + 1)?;
+        match self.read_at {
+            Some(ReadAt::Moment(number)) => write!(f, "moment={}, ", number + 1)?,
+            Some(ReadAt::Period(number)) => write!(f, "versions of moment={}, ", number + 1)?,
+            None => {}
         }
         write!(f, "columns=[{}]", columns.join(", "))?;
         let (predicates, told) = self.conditions.describe();

@@ -22,6 +22,7 @@ use super::aliases;
 use super::dependent;
 use super::fields::{Expander, Field, constraint, is_plain_wildcard};
 use super::from_functions;
+use super::period_stars;
 use super::using;
 use super::whole_rows;
 
@@ -57,11 +58,14 @@ impl VisitorMut for Expander<'_> {
             && !alias.columns.is_empty()
         {
             let given = alias.columns.len();
+            let hidden = self.hidden_names(factor);
             if let Some(fields) = self.factor_fields(factor)
                 && let TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } =
                     factor
             {
-                let others = fields.into_iter().skip(given).map(|field| Ident::with_quote('"', field.name));
+                let others = fields.into_iter().skip(given).map(|field| field.name);
+                let others = others.chain(hidden.into_iter().map(str::to_owned));
+                let others = others.map(|name| Ident::with_quote('"', name));
                 alias.columns.extend(others.map(|name| TableAliasColumnDef { name, data_type: None }));
             }
         }
@@ -150,6 +154,7 @@ impl Expander<'_> {
     }
 
     fn expand(&mut self, select: &mut Select) -> Result<()> {
+        period_stars::write_out(self, select)?;
         if !select.from.iter().any(merges_columns) {
             return Ok(());
         }

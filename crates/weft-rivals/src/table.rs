@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_contract::{
     Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read,
-    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
+    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Versions, Write,
 };
 use weft_env::sync::RwLock;
 use weft_format::{Error, KeyCodec, Result, RowCodec, Schema, Timestamp, Value};
@@ -264,6 +264,10 @@ impl<R: Rows> Table for RivalTable<R> {
     }
 
     fn blind(&self) -> Option<&dyn Blind> {
+        None
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
         None
     }
 

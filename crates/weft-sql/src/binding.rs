@@ -10,10 +10,11 @@ use weft_expr::Local;
 use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
-use weft_kernel::table::ReadView;
+use weft_kernel::table::{Period, ReadView};
 use weft_kernel::{Engine, PastSnapshot, TableRef, Transaction};
 use weft_pgcatalog::{CatalogRelation, Snapshot};
 
+use crate::queries::ReadAt;
 use crate::settings::Settings;
 
 /// What is visible of some tables.
@@ -59,12 +60,37 @@ impl Tables for weft_kernel::Transaction {
     }
 }
 
-/// A moment of a statement: what it says, and the commit that it is.
+/// A moment or a period of a statement: what it says, and the commits that it is.
 pub struct Moment {
     /// As it is written.
     pub text: String,
     /// What tables are read at.
-    pub snapshot: PastSnapshot,
+    pub when: When,
+}
+
+/// What of the past tables are read at.
+pub enum When {
+    /// A commit.
+    Commit(PastSnapshot),
+    /// Versions of a period, of which what is needed is kept; none: no version is of it.
+    Period(Option<(PastSnapshot, Period)>),
+    /// All versions that a table keeps.
+    All,
+}
+
+/// A table as it is read of the past.
+#[derive(Clone)]
+pub struct PastTable {
+    /// The table.
+    pub table: TableRef,
+    /// What knows the clock of commits.
+    pub engine: Arc<Engine>,
+    /// What it showed, when it is read at a moment.
+    pub view: Option<ReadView>,
+    /// Of which commits versions are read, and what is committed for who reads them; none where nothing asks for it.
+    pub versions: Option<(ReadView, Period)>,
+    /// What is kept for it beside its moment.
+    pub kept: Option<Arc<PastSnapshot>>,
 }
 
 /// One execution of a query of the query engine.
@@ -72,8 +98,8 @@ pub struct Moment {
 pub struct Binding {
     /// What is visible of each table the plan reads.
     pub views: HashMap<TableId, (TableRef, ReadView)>,
-    /// What was visible of each table that is read at a moment of the past, by the number of the moment.
-    pub past: HashMap<(TableId, usize), (TableRef, ReadView)>,
+    /// Each table that is read at a moment of the past, or of which versions are read.
+    pub past: HashMap<(TableId, ReadAt), PastTable>,
     /// These moments, which are kept while the binding lives.
     pub moments: Arc<[Moment]>,
     /// `$1`, `$2`, ...: values cast to their types.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use weft_expr::Local;
 use weft_format::{DataType, Error, Result, Value};
-use weft_kernel::Transaction;
+use weft_kernel::table::ReadView;
+use weft_kernel::{TableRef, Transaction};
 
 use crate::binding::{Binding, CancelToken, ShowsCatalog, Views};
 use crate::expr::EvalContext;
@@ -53,19 +54,14 @@ impl StatementContext<'_> {
         };
         let moments = self.moments(query)?;
         let mut past = HashMap::new();
-        for (table, number) in query.past() {
-            let moment =
-                moments.get(*number).ok_or_else(|| Error::internal("a table is read at a moment of its query"))?;
-            past.insert((table.def.id, *number), (table.clone(), moment.snapshot.view(table)?));
+        for (table, read_at) in query.past() {
+            let moment = moments.get(read_at.number());
+            let moment = moment.ok_or_else(|| Error::internal("a table is read at a moment of its query"))?;
+            past.insert((table.def.id, *read_at), self.past_table(table, &moment.when)?);
         }
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
-            let before = self.views.as_ref().and_then(|views| views.get(&table.def.id)).cloned();
-            let view = match before {
-                Some(before) => before,
-                None => (table.clone(), self.txn.view(table)?),
-            };
-            views.insert(table.def.id, view);
+            views.insert(table.def.id, self.view_of(table)?);
         }
         Ok(Binding {
             views,
@@ -78,6 +74,14 @@ impl StatementContext<'_> {
             settings: Arc::clone(self.settings),
             catalog,
         })
+    }
+
+    /// What the statement sees of a table.
+    pub(crate) fn view_of(&self, table: &TableRef) -> Result<(TableRef, ReadView)> {
+        match self.views.as_ref().and_then(|views| views.get(&table.def.id)) {
+            Some(before) => Ok(before.clone()),
+            None => Ok((table.clone(), self.txn.view(table)?)),
+        }
     }
 
     /// What expressions of the point engine are evaluated in.

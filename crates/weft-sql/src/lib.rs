@@ -28,6 +28,7 @@ mod notice;
 pub mod oids;
 mod outcome;
 pub mod parse;
+mod periods;
 pub mod queries;
 mod resolve;
 pub mod rights;
@@ -40,7 +41,7 @@ mod version;
 mod view_columns;
 pub mod views;
 
-pub use binding::{Attended, Binding, CancelToken, Moment, Tables};
+pub use binding::{Attended, Binding, CancelToken, Moment, PastTable, Tables, When};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};
 pub use notice::{Notice, Severity};

@@ -1,4 +1,5 @@
-//! The moments that a statement reads tables at, when it runs: FOR SYSTEM_TIME AS OF, and transactions AS OF.
+//! The moments that a statement reads tables at, when it runs: FOR SYSTEM_TIME AS OF, and transactions AS OF; periods
+//! stand in `periods.rs`.
 //!
 //! ```text
 //!   AS OF 1042                               commit 1042
@@ -17,10 +18,20 @@ use weft_expr::builtins::{self, Volatility};
 use weft_expr::{cast, is_integer, text};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
 
-use crate::binding::Moment;
+use crate::binding::{Moment, When};
 use crate::context::StatementContext;
 use crate::expr::{BindError, Binder, EvalContext, Scope, function_name, literal};
+use crate::parse::{moment_text, period_of};
 use crate::queries::PreparedQuery;
+
+/// A moment as it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// By the number of a commit.
+    Commit(Timestamp),
+    /// By the clock, microseconds since 1970-01-01 UTC.
+    Wall(i64),
+}
 
 impl StatementContext<'_> {
     /// The moments that a query reads tables at.
@@ -33,28 +44,40 @@ impl StatementContext<'_> {
             return Err(Error::new(Code::FeatureNotSupported, message).hint("COMMIT it, or leave out the clause"));
         }
         let moment = |expr: &SqlExpr| {
-            let snapshot = self.txn.past(self.commit_of(expr)?)?;
-            Ok(Moment { text: expr.to_string(), snapshot })
+            let when = match period_of(expr) {
+                Some((kind, bounds)) => self.period(kind, &bounds)?,
+                None => When::Commit(self.txn.past(self.commit_of(expr)?)?),
+            };
+            Ok(Moment { text: moment_text(expr), when })
         };
         query.moments().iter().map(moment).collect()
     }
 
     /// The commit that the expression of AS OF says.
     pub(crate) fn commit_of(&self, expr: &SqlExpr) -> Result<Timestamp> {
+        let engine = self.txn.engine();
+        match self.bound_of(expr)? {
+            Some(Bound::Commit(commit)) => engine.commit_named(commit),
+            Some(Bound::Wall(micros)) => engine.commit_at(micros),
+            None => {
+                let error = Error::new(Code::InvalidParameterValue, "the moment of AS OF is NULL");
+                Err(error.hint("name a timestamptz, or the number of a commit"))
+            }
+        }
+    }
+
+    /// What an expression says of a moment; none: it is NULL.
+    pub(crate) fn bound_of(&self, expr: &SqlExpr) -> Result<Option<Bound>> {
         check(expr)?;
         let (value, data_type) = self.value(expr)?;
-        let engine = self.txn.engine();
         let number = |number: i64| {
-            let number = u64::try_from(number).map_err(|_| {
+            let commit = u64::try_from(number).map_err(|_| {
                 Error::new(Code::InvalidParameterValue, format!("there is no commit {number}")).hint("they begin at 1")
             })?;
-            engine.commit_named(Timestamp(number))
+            Ok(Some(Bound::Commit(Timestamp(commit))))
         };
         let micros = match (value, data_type) {
-            (Value::Null, _) => {
-                let error = Error::new(Code::InvalidParameterValue, "the moment of AS OF is NULL");
-                return Err(error.hint("name a timestamptz, or the number of a commit"));
-            }
+            (Value::Null, _) => return Ok(None),
             (Value::Int(commit), from) if is_integer(from) => return number(commit),
             (Value::Text(text), _) => match text.trim().parse() {
                 Ok(commit) => return number(commit),
@@ -69,7 +92,7 @@ impl StatementContext<'_> {
             }
         };
         match micros {
-            Value::Int(micros) => engine.commit_at(micros),
+            Value::Int(micros) => Ok(Some(Bound::Wall(micros))),
             _ => Err(Error::internal("a timestamptz is a number")),
         }
     }

@@ -12,13 +12,14 @@ use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::rows_to_batch;
-use weft_format::{Column, DataType, Schema, Timestamp, ValueRef};
+use weft_format::{Column, DataType, Schema, Timestamp, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::method::Method;
 use weft_kernel::step::on_step;
+use weft_kernel::table::{Period, SINCE, ScanRequest, UNTIL};
 use weft_kernel::{ColumnSet, Engine, EngineOptions, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
 use weft_tables::lineage::{Holder, faults, steps};
-use weft_tables::testing::{conformance, transfers};
+use weft_tables::testing::{conformance, rows_of, transfers};
 use weft_tables::{LineageMethod, lineage_method};
 
 /// Faults are planted for the whole process: one test at a time.
@@ -84,6 +85,8 @@ fn faults_are_caught_by_the_suite() {
         faults::LOSE_KEYS,
         faults::SEE_UNBORN,
         faults::FORGET_LOADED,
+        faults::VERSIONS_END_WITH_MERGE,
+        faults::LOSE_ENDED_VERSIONS,
     ];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 0..40).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
@@ -101,6 +104,8 @@ fn totals_stay_while_tails_are_merged() {
 struct Fixture {
     engine: Arc<Engine>,
     table: TableRef,
+    /// The commit that inserted it.
+    first: Timestamp,
 }
 
 impl Fixture {
@@ -118,8 +123,8 @@ impl Fixture {
         new.options = table_options("all", 16);
         let table = txn.create_table(new).expect("creates");
         txn.insert(&table, &Self::row(&table, [1, 0, 0, 0])).expect("inserts");
-        txn.commit().expect("commits");
-        Fixture { engine, table }
+        let first = txn.commit().expect("commits");
+        Fixture { engine, table, first }
     }
 
     fn row(table: &TableRef, values: [i64; 4]) -> Arc<[u8]> {
@@ -225,6 +230,88 @@ fn the_papers_example_reads_the_same_before_and_after_merges() {
         });
         assert_eq!(end, RunEnd::Finished);
     }
+}
+
+/// The versions of a row that was inserted, updated twice by one commit and once by another, deleted, and inserted
+/// again: the value of `a` in each, and how many commits after the first it began and ended.
+fn versions(fixture: &Fixture, period: Period, batch_rows: usize) -> Vec<(i64, u64, Option<u64>)> {
+    let txn = fixture.begin();
+    let request = ScanRequest {
+        view: txn.view(&fixture.table).expect("it is kept"),
+        projection: vec![UNTIL, 1, SINCE],
+        predicates: Vec::new(),
+        partition_count: 1,
+        batch_rows,
+    };
+    let output = fixture.table.scan_versions(request, period).expect("starts");
+    let rows = rows_of(output, 1, batch_rows).expect("scans");
+    let number = |value: &Value| match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    };
+    let commit = |value: &Value| number(value).map(|ts| ts.cast_unsigned() - fixture.first.0);
+    let version =
+        |row: &Vec<Value>| (number(&row[1]).expect("is set"), commit(&row[2]).expect("began"), commit(&row[0]));
+    let mut found: Vec<_> = rows.iter().map(version).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Merged after each number of commits, and never.
+fn versions_of_a_row(env: &Env, merged_after: u64) {
+    let fixture = Fixture::new(env);
+    let key = fixture.key();
+    for n in 1..6 {
+        let mut txn = fixture.begin();
+        match n {
+            1 => [10, 11].into_iter().for_each(|value| fixture.set(&mut txn, 1, value)),
+            2 => fixture.set(&mut txn, 1, 20),
+            3 => assert!(txn.delete(&fixture.table, &key).expect("deletes")),
+            4 => txn.insert(&fixture.table, &Fixture::row(&fixture.table, [1, 40, 0, 0])).expect("inserts"),
+            _ => fixture.set(&mut txn, 2, 50),
+        }
+        let ts = txn.commit().expect("commits");
+        assert_eq!(ts.0, fixture.first.0 + n, "the commits follow each other");
+        if n == merged_after {
+            fixture.merge();
+        }
+    }
+    let all = [(0, 0, Some(1)), (11, 1, Some(2)), (20, 2, Some(3)), (40, 4, Some(5)), (40, 5, None)];
+    let at = |n: u64| Timestamp(fixture.first.0 + n);
+    let period = |after, to, except: Option<u64>| Period { after: at(after), to: at(to), except: except.map(at) };
+    for (period, expected) in [
+        (period(0, 9, None), &all[..]),
+        (period(1, 2, None), &all[1..3]),
+        (period(2, 2, None), &all[2..3]),
+        (period(3, 3, None), &[]),
+        (period(2, 4, None), &all[2..4]),
+        (period(2, 2, Some(4)), &all[2..3]),
+        (period(5, 5, Some(2)), &all[4..]),
+        (period(5, 5, Some(5)), &[]),
+    ] {
+        for batch_rows in [1, 100] {
+            let found = versions(&fixture, period, batch_rows);
+            assert_eq!(found, expected, "{period:?}, merged after {merged_after}");
+        }
+    }
+}
+
+#[test]
+fn versions_are_the_same_before_and_after_merges() {
+    let _alone = ALONE.lock();
+    let run = |fault| {
+        plant(fault);
+        let is_good = |merged_after| {
+            let body = move |env| versions_of_a_row(&env, merged_after);
+            Simulation::new(SimOptions::seeded(6)).run(body) == RunEnd::Finished
+        };
+        let all_good = (0..6).all(is_good);
+        plant(None);
+        all_good
+    };
+    assert!(run(None));
+    assert!(!run(Some(faults::VERSIONS_END_WITH_MERGE)), "an end that is the merge's is not noticed");
+    assert!(!run(Some(faults::LOSE_ENDED_VERSIONS)), "a version that is lost is not noticed");
 }
 
 /// A hot row: a hundred updates of several columns, and never more than two hops.

@@ -18,10 +18,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::DataType as ArrowType;
-use weft_contract::{ExprTest, LOCATION, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
+use weft_contract::{
+    ExprTest, LOCATION, Partition, Period, ScanMetrics, ScanOutput, ScanRequest, Versions, scan_schema,
+};
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
-use weft_format::{CompareOp, Error, Predicate, Result, Value};
+use weft_format::{Code, CompareOp, Error, Predicate, Result, Value};
 
 use super::table_ref::TableRef;
 use crate::index::{Direction, Index, IndexPart};
@@ -61,6 +63,30 @@ impl TableRef {
             Some(output) => Ok(output),
             None => self.table.scan(&self.def.schema, request),
         }
+    }
+
+    /// The ability to give out versions.
+    ///
+    /// # Errors
+    /// [`Code::FeatureNotSupported`] of a method that has it not.
+    pub fn versions(&self) -> Result<&dyn Versions> {
+        self.table.versions().ok_or_else(|| {
+            let (name, method) = (&self.def.name, &self.def.method);
+            let message = format!("table \"{name}\" keeps no versions of its rows: its method is {method}");
+            let hint = "make the table USING lineage; AS OF reads what is kept of others";
+            Error::new(Code::FeatureNotSupported, message).hint(hint)
+        })
+    }
+
+    /// Starts a scan of versions ([`Versions::scan_versions`]), and notes it as one of all rows: each change of one
+    /// ends a version.
+    pub fn scan_versions(&self, request: ScanRequest, period: Period) -> Result<ScanOutput> {
+        let versions = self.versions()?;
+        if let Some(reads) = &request.view.reads {
+            let all: Vec<usize> = (0..self.def.schema.columns.len()).collect();
+            reads.note_scan(self.def.id, &[], &all);
+        }
+        versions.scan_versions(&self.def.schema, request, period)
     }
 }
 

@@ -33,6 +33,24 @@ impl Engine {
         Ok(ts)
     }
 
+    /// The same of a moment that may be to come: the last commit that is published.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotTooOld`] where commits are not told apart any more.
+    pub fn commit_by(&self, micros: i64) -> Result<Timestamp> {
+        match self.commit_at(micros) {
+            // No other moment is refused so.
+            Err(error) if error.code() == Code::InvalidParameterValue => Ok(self.core.timeline.published()),
+            found => found,
+        }
+    }
+
+    /// When a commit was made, as far as that is known, microseconds since 1970-01-01 UTC: of one that is not told
+    /// apart any more the wall of the next that is, which is in the same second, minute or hour.
+    pub fn commit_time_about(&self, ts: Timestamp) -> Option<i64> {
+        self.core.timeline.walls.since(ts)
+    }
+
     /// When a commit was made, microseconds since 1970-01-01 UTC; none when that is not known, or not any more.
     pub fn commit_time(&self, ts: Timestamp) -> Option<i64> {
         self.core.timeline.walls.of(ts)

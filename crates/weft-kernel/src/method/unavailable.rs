@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_contract::{
     Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read,
-    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
+    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Versions, Write,
 };
 use weft_format::{Error, FileId, RecordNo, Result, RowCodec, Schema, Timestamp, Value};
 
@@ -145,6 +145,10 @@ impl Table for Unavailable {
 
     fn in_place(&self) -> Option<&dyn InPlace> {
         Some(self)
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
+        None
     }
 }
 

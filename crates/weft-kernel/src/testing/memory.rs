@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use weft_contract::{
     Attachment, Base, Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus,
     Location, Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
-    TableStatistics, TableWrites, Upkeep, VisitRow, Write,
+    TableStatistics, TableWrites, Upkeep, Versions, VisitRow, Write,
 };
 use weft_env::File;
 use weft_env::sync::{Mutex, RwLock};
@@ -491,6 +491,10 @@ impl Table for MemoryTable {
     }
 
     fn in_place(&self) -> Option<&dyn InPlace> {
+        None
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
         None
     }
 }

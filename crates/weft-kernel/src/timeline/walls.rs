@@ -149,8 +149,8 @@ impl Walls {
     /// The first known moment at which a commit, and all before it, were made.
     pub(crate) fn since(&self, ts: Timestamp) -> Option<i64> {
         let state = self.state.lock();
-        let pairs = state.levels.iter().rev().flatten();
-        pairs.filter(|pair| pair.0 >= ts).map(|pair| pair.1).next()
+        let level = state.levels.iter().rev().find(|level| level.back().is_some_and(|last| last.0 >= ts))?;
+        level.get(level.partition_point(|pair| pair.0 < ts)).map(|pair| pair.1)
     }
 
     /// Forgets the commits before the last one that is at or before a timestamp.

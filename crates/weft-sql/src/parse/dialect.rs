@@ -17,6 +17,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::periods::parse_period;
+
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WeftDialect {
@@ -87,8 +89,13 @@ impl Dialect for WeftDialect {
         BASE.prec_value(precedence)
     }
 
-    /// A sign binds tighter than `^`: -2 ^ 2 is 4.
+    /// A sign binds tighter than `^`: -2 ^ 2 is 4. A period stands where a moment may.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        if self.has_history
+            && let Some(period) = parse_period(self, parser)
+        {
+            return Some(period);
+        }
         if parser.peek_token_ref().token != Token::Minus {
             return None;
         }

@@ -17,7 +17,6 @@ use weft_format::{Code, Error, Result};
 
 use super::names::{fold, table_name};
 use super::parser::{expect_end, parser, syntax_error};
-use super::position::place;
 
 /// What puts a transaction at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,18 +83,6 @@ fn modes_before(source: &str, tokens: &[TokenWithSpan]) -> Result<Vec<Transactio
         Statement::Set(sqlparser::ast::Set::SetTransaction { modes, snapshot: None, session: false }) => Ok(modes),
         other => Err(Error::new(Code::SyntaxError, format!("{other} has no AS OF"))),
     }
-}
-
-/// Refuses the forms of the clause that give several versions of a row.
-pub(super) fn refuse_periods(source: &str, tokens: &[TokenWithSpan]) -> Result<()> {
-    let words = words(tokens);
-    let found = words.windows(3).find(|window| {
-        let [first, second, third] = [window[0], window[1], window[2]].map(|at| keyword(&tokens[at]));
-        first == Keyword::FOR && second == Keyword::SYSTEM_TIME && third != Keyword::AS
-    });
-    let Some(&[at, ..]) = found else { return Ok(()) };
-    let error = Error::new(Code::FeatureNotSupported, "FOR SYSTEM_TIME FROM, BETWEEN and ALL are not supported");
-    Err(place(error.hint("FOR SYSTEM_TIME AS OF gives the rows of one moment"), source, tokens[at].span))
 }
 
 /// Whether a part of a statement asks for the past.
@@ -229,8 +216,6 @@ mod tests {
             assert_eq!(code(sql), "", "{sql}");
         }
         for sql in [
-            "SELECT * FROM t FOR SYSTEM_TIME FROM 1 TO 2",
-            "SELECT * FROM t FOR SYSTEM_TIME ALL",
             "SELECT * FROM t FOR SYSTEM_TIME AS OF 7 FOR UPDATE",
             "UPDATE t FOR SYSTEM_TIME AS OF 7 SET a = 1",
             "DELETE FROM t FOR SYSTEM_TIME AS OF 7",

@@ -6,7 +6,7 @@ use weft_format::{Code, Error, Result};
 
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
-use super::{conflict, constraints, history, merge, own, plain_words, subqueries, tables, tokens, with};
+use super::{conflict, constraints, history, merge, own, periods, plain_words, subqueries, tables, tokens, with};
 
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn parse(source: &str) -> Result<Vec<Parsed>> {
@@ -40,7 +40,7 @@ fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
 
 fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
-    history::refuse_periods(source, statement)?;
+    let statement = &*periods::with_periods(source, statement)?;
     let statement = &*plain_words::in_plain_words(statement);
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);

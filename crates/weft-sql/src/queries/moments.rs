@@ -1,9 +1,9 @@
-//! Tables as they were: FOR SYSTEM_TIME AS OF in a query.
+//! Tables as they were: FOR SYSTEM_TIME in a query.
 //!
 //! ```text
-//!   FROM t FOR SYSTEM_TIME AS OF now() - interval '1 day' old, t
-//!   FROM "t\u{2}0" old, t                       moments: now() - interval '1 day'
-//!   a plan scans t at moment 0; an execution says which commit that is
+//!   FROM t FOR SYSTEM_TIME AS OF now() - interval '1 day' old, t, t FOR SYSTEM_TIME ALL h
+//!   FROM "t\u{2}0" old, t, "t\u{2}p1" h          moments: now() - interval '1 day', all
+//!   a plan scans t at moment 0, and its versions of period 1; an execution says which commits these are
 //! ```
 //!
 //! 1. The moment is part of the scan, never a condition above it: joins and subqueries mean what they mean of a table
@@ -19,10 +19,34 @@ use sqlparser::ast::{
 use weft_format::{Code, DataType, Error, Result};
 
 use crate::expr::data_type_of;
-use crate::parse::{fold, table_name};
+use crate::parse::{fold, period_of, table_name};
 
 /// Between the name of a table and the number of a moment: no SQL text has that character there.
 const MARK: char = '\u{2}';
+/// In front of the number of a period.
+const PERIOD: char = 'p';
+
+/// What of the past is read of a table: the number of a moment, or of a period, among those of the query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReadAt {
+    /// The rows of a moment.
+    Moment(usize),
+    /// The versions of a period.
+    Period(usize),
+}
+
+impl ReadAt {
+    /// The number.
+    pub fn number(self) -> usize {
+        match self {
+            ReadAt::Moment(number) | ReadAt::Period(number) => number,
+        }
+    }
+}
+
+/// The columns that say when a version began and ended, beside those of the table: its name for them, and by which
+/// commit.
+pub const PERIOD_COLUMNS: [&str; 4] = ["row_start", "row_end", "row_start_commit", "row_end_commit"];
 
 /// Takes the moments out of a query: what its tables are called says which they are read at.
 pub fn take_moments(query: &mut Query) -> Result<Vec<Expr>> {
@@ -33,12 +57,14 @@ pub fn take_moments(query: &mut Query) -> Result<Vec<Expr>> {
     }
 }
 
-/// The name of a table, and the moment at which it is read.
-pub fn moment_of(name: &str) -> (&str, Option<usize>) {
-    match name.rsplit_once(MARK) {
-        Some((name, number)) => (name, number.parse().ok()),
-        None => (name, None),
-    }
+/// The name of a table, and what of the past is read of it.
+pub fn moment_of(name: &str) -> (&str, Option<ReadAt>) {
+    let Some((name, number)) = name.rsplit_once(MARK) else { return (name, None) };
+    let read_at = match number.strip_prefix(PERIOD) {
+        Some(number) => number.parse().ok().map(ReadAt::Period),
+        None => number.parse().ok().map(ReadAt::Moment),
+    };
+    (name, read_at)
 }
 
 struct Taking {
@@ -81,6 +107,7 @@ impl Taking {
             let message = format!("\"{}\" has no history", crate::resolve::shown(&known_as));
             return Err(Error::new(Code::WrongObjectType, message).hint("FOR SYSTEM_TIME stands behind a table"));
         }
+        let period = if period_of(&moment).is_some() { PERIOD.to_string() } else { String::new() };
         let number = self.moments.iter().position(|known| *known == moment).unwrap_or_else(|| {
             self.moments.push(moment);
             self.moments.len() - 1
@@ -94,7 +121,7 @@ impl Taking {
             let name = Ident::with_quote('"', &own);
             *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
         }
-        let marked = Ident { value: format!("{own}{MARK}{number}"), quote_style: Some('"'), span: ident.span };
+        let marked = Ident { value: format!("{own}{MARK}{period}{number}"), quote_style: Some('"'), span: ident.span };
         *part = ObjectName::from(vec![marked]).0.remove(0);
         Ok(())
     }

@@ -7,7 +7,7 @@ use sqlparser::ast::Expr;
 use weft_format::{DataType, TableId};
 use weft_kernel::TableRef;
 
-use super::moments::parameter_types;
+use super::moments::{ReadAt, parameter_types};
 use crate::outcome::OutputColumn;
 
 /// What the engine keeps of a query.
@@ -38,9 +38,9 @@ pub struct PreparedQuery {
     columns: Arc<[OutputColumn]>,
     params: Vec<Option<DataType>>,
     tables: Vec<TableRef>,
-    /// What FOR SYSTEM_TIME AS OF says, and the tables that are read then: each with the number of its moment.
+    /// What FOR SYSTEM_TIME says, and the tables that are read so: each with the number of its moment or period.
     moments: Vec<Expr>,
-    past: Vec<(TableRef, usize)>,
+    past: Vec<(TableRef, ReadAt)>,
     /// Whether plans are good for sessions of one style only.
     reads_session: bool,
     asks_catalog: AsksCatalog,
@@ -72,19 +72,19 @@ impl PreparedQuery {
     }
 
     /// The same, which reads some tables as they were.
-    pub fn at_moments(mut self, moments: Vec<Expr>, past: Vec<(TableRef, usize)>) -> PreparedQuery {
+    pub fn at_moments(mut self, moments: Vec<Expr>, past: Vec<(TableRef, ReadAt)>) -> PreparedQuery {
         parameter_types(&moments, &mut self.params);
         (self.moments, self.past) = (moments, past);
         self
     }
 
-    /// The moments that tables are read at.
+    /// The moments and periods that tables are read at.
     pub fn moments(&self) -> &[Expr] {
         &self.moments
     }
 
-    /// The tables that are read at moments, and at which.
-    pub fn past(&self) -> &[(TableRef, usize)] {
+    /// The tables that are read at moments or periods, and at which.
+    pub fn past(&self) -> &[(TableRef, ReadAt)] {
         &self.past
     }
 

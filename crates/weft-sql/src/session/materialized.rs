@@ -29,7 +29,7 @@ use crate::ddl::{self, emptied};
 use crate::dml::PreparedWrite;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, Refresh, parse, table_name};
+use crate::parse::{Parsed, Refresh, parse, table_name, written};
 use crate::resolve::{self, Relation};
 use crate::rights::Permit;
 use crate::view_columns::SEPARATOR;
@@ -75,13 +75,13 @@ pub(super) fn create(
         }
         let (mut new, notices) = ddl::table_of_query(work.txn, &table_of(create, &names), method, prepared.columns())?;
         work.notices.extend(notices);
-        new.properties.insert(MATERIALIZED.into(), query.to_string());
+        new.properties.insert(MATERIALIZED.into(), written(&query));
         note_populated(&mut new, with_data);
         lock_needs(work, &needs)?;
         let table = work.txn.create_table(new)?;
         let mut companion = Object::new(ObjectKind::View, namespace, companion_name(table.def.oid));
         companion.properties.insert(MATERIALIZED.into(), name);
-        companion.properties.insert("query".into(), query.to_string());
+        companion.properties.insert("query".into(), written(&query));
         companion.properties.insert("from".into(), from.join(&SEPARATOR.to_string()));
         companion.needs = needs;
         work.txn.put_object(companion)?;

@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SelectItem, SetExpr, SqlOption, Statement,
-    TableAlias, TableFactor, TableObject, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SetExpr, SqlOption, Statement, TableAlias,
+    TableFactor, TableObject, TableVersion, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
@@ -25,7 +25,7 @@ use super::{Session, stars, temporary};
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
-use crate::parse::{Parsed, fold, parse, read_at, table_name};
+use crate::parse::{Parsed, fold, parse, period_of, read_at, table_name, written};
 use crate::resolve::{self, Relation};
 use crate::view_columns::SEPARATOR;
 
@@ -182,12 +182,6 @@ impl Names<'_> {
                 *alias = Some(alias_of(&own));
             }
             *name = ObjectName::from(vec![quoted(&schema), quoted(&own)]);
-            // Written behind an alias the clause is not read again.
-            if version.is_some()
-                && let Some(alias) = alias.take()
-            {
-                *factor = within_query(factor.clone(), alias)?;
-            }
             return Ok(());
         }
         if let (Relation::Table(table), Use::Expand { is_read: true }) = (&relation, &self.use_of)
@@ -204,6 +198,11 @@ impl Names<'_> {
         let alias = alias.take().unwrap_or_else(|| alias_of(&view.name));
         let mut subquery = Box::new(self.query_of(&view)?);
         if let Some(version) = version.take() {
+            if matches!(&version, TableVersion::ForSystemTimeAsOf(moment) if period_of(moment).is_some()) {
+                let message = format!("\"{}\" is a view: versions are those of tables", view.name);
+                let hint = "make a view whose query has the clause, or read the view AS OF a moment";
+                return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
+            }
             read_at(&mut subquery, &version);
         }
         *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
@@ -232,13 +231,6 @@ impl Names<'_> {
             ControlFlow::Break(error) => Err(error),
         }
     }
-}
-
-/// `(SELECT * FROM table) AS alias`
-fn within_query(table: TableFactor, alias: TableAlias) -> Result<TableFactor> {
-    let star = SelectItem::Wildcard(WildcardAdditionalOptions::default());
-    let subquery = crate::dml::select(vec![star], vec![TableWithJoins { relation: table, joins: Vec::new() }], None)?;
-    Ok(TableFactor::Derived { lateral: false, subquery: Box::new(subquery), alias: Some(alias), sample: None })
 }
 
 fn alias_of(name: &str) -> TableAlias {
@@ -292,7 +284,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         let separator = SEPARATOR.to_string();
         let mut view = known.map_or_else(|| Object::new(ObjectKind::View, namespace, name), |known| (*known).clone());
         let texts = [
-            ("query", query.to_string()),
+            ("query", written(&query)),
             ("from", from.join(&separator)),
             ("columns", columns.join(&separator)),
             ("types", types.join(&separator)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, TakenOut};
+use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
@@ -50,6 +50,10 @@ impl Table for Store {
     }
 
     fn in_place(&self) -> Option<&dyn InPlace> {
+        None
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
         None
     }
 }

@@ -23,5 +23,7 @@ faults! {
     FORGET_LOADED "A merge does not list the files of the bulk loads that its cut has reached.";
     KEEP_NEWEST_ROW_ID "A merge of keys keeps the newest row id of a key alone.";
     MERGE_HOLDS_GATE "A merge keeps writers out while it works.";
+    VERSIONS_END_WITH_MERGE "The newest version of a row ends with the merge that wrote its page.";
+    LOSE_ENDED_VERSIONS "Versions that have ended are left out while they are in tails.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

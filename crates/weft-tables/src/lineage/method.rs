@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table};
+use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, Versions};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{Error, FileId, Result};
@@ -54,6 +54,10 @@ impl Table for Store {
 
     fn in_place(&self) -> Option<&dyn InPlace> {
         None
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
+        Some(self)
     }
 }
 

@@ -20,6 +20,7 @@
 //! | `tidy`, `key_merge`, `past_merge` | fewer files of keys and of history |
 //! | `payload` | what the manifest keeps |
 //! | `scan/` | partitions of Arrow batches |
+//! | `versions/` | the same of all versions that a period has |
 //! | `maintain`, `status`, `check`, `follow` | jobs, views, the deep check, followers |
 //!
 //! 1. A row id never changes while any version of its row is kept, and a key has one row id at a time: another, greater
@@ -76,6 +77,7 @@ mod tests;
 mod tidy;
 mod undo;
 mod version;
+mod versions;
 mod write;
 
 pub use gate::{GateWaits, Holder};

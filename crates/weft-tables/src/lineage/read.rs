@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array};
 use weft_contract::{Location, Newest, Read, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
@@ -17,6 +18,12 @@ pub(super) fn location_of(row_id: u64) -> Option<Location> {
 /// The row id that a location means.
 pub(super) fn row_id_of(location: Location) -> u64 {
     location.bits() - 1
+}
+
+/// Row ids as a column of a scan has them.
+pub(super) fn locations(row_ids: impl Iterator<Item = u64>) -> ArrayRef {
+    let places: Int64Array = row_ids.map(|row_id| location_of(row_id).map(|location| location.number())).collect();
+    Arc::new(places)
 }
 
 impl Layout {

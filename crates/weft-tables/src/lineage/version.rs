@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_format::{Result, RowCodec, Timestamp, Value};
+use weft_format::{Result, RowCodec, Timestamp, Value, ValueRef};
 
 use super::layout::Layout;
 use super::past::{self, Old};
@@ -35,14 +35,24 @@ enum Head<'a> {
     Base(Vec<Old>),
 }
 
+/// Where a version has the value of a column.
+pub(super) enum Place<'a> {
+    /// In a record.
+    Record(ValueRef<'a>),
+    /// In history.
+    Replaced(Value),
+    /// On the page, or nowhere: a column that was added later.
+    Page,
+}
+
 /// See the module.
 pub(super) struct Version<'a> {
     layout: &'a Layout,
-    row_id: u64,
+    pub(super) row_id: u64,
     /// The commit that it began with.
     pub(super) since: Timestamp,
     head: Head<'a>,
-    page: Option<(&'a Arc<Segment>, u32)>,
+    pub(super) page: Option<(&'a Arc<Segment>, u32)>,
 }
 
 impl Layout {
@@ -78,8 +88,21 @@ impl Layout {
         if record.kind == Kind::Delete {
             return Some(None);
         }
+        Some(Some(self.version_of_record(row_id, at, record)))
+    }
+
+    /// The changes of a row in tails at or before a timestamp, newest first, each with the place of its tails.
+    pub(super) fn changes(&self, row_id: u64, upto: Timestamp) -> impl Iterator<Item = (usize, &Record)> {
+        self.tails().enumerate().flat_map(move |(at, tails)| {
+            let newest = tails.find(row_id, upto);
+            std::iter::successors(newest, move |record| tails.before(row_id, record)).map(move |record| (at, record))
+        })
+    }
+
+    /// The version that begins with a record of a row, which is no deletion.
+    pub(super) fn version_of_record<'a>(&'a self, row_id: u64, at: usize, record: &'a Record) -> Version<'a> {
         let page = self.base.place(row_id);
-        Some(Some(Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }))
+        Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }
     }
 
     /// The version that a row of a page had, given what was replaced later, earliest first; the row was there.
@@ -97,40 +120,46 @@ impl Layout {
 impl Version<'_> {
     /// The value of a column.
     pub(super) fn value(&self, codec: &RowCodec, column: usize, hops: &Hops) -> Result<Value> {
+        match (self.place(codec, column, hops)?, self.page) {
+            (Place::Record(value), _) => Ok(value.to_value()),
+            (Place::Replaced(value), _) => Ok(value),
+            (Place::Page, Some((segment, slot))) => segment.value(codec, column, slot),
+            (Place::Page, None) => Ok(codec.missing(column).to_value()),
+        }
+    }
+
+    /// Where the value of a column is.
+    pub(super) fn place<'s>(&'s self, codec: &'s RowCodec, column: usize, hops: &Hops) -> Result<Place<'s>> {
         match &self.head {
             Head::Tail(at, record) => {
-                if let Some(value) = self.value_in_tails(codec, column, (*at, record), hops) {
-                    return Ok(value);
-                }
+                let found = self.find_in_tails(codec, column, (*at, record), hops);
+                Ok(found.map_or(Place::Page, Place::Record))
             }
             Head::Base(past) => {
                 for old in past {
                     if let Some(value) = old.value(column)? {
-                        return Ok(value);
+                        return Ok(Place::Replaced(value));
                     }
                 }
+                Ok(Place::Page)
             }
-        }
-        match self.page {
-            Some((segment, slot)) => segment.value(codec, column, slot),
-            None => Ok(codec.missing(column).to_value()),
         }
     }
 
     /// The value that a record or one before it has; none: the base has it.
-    fn value_in_tails(
-        &self,
-        codec: &RowCodec,
+    fn find_in_tails<'s>(
+        &'s self,
+        codec: &'s RowCodec,
         column: usize,
-        (mut at, mut record): (usize, &Record),
+        (mut at, mut record): (usize, &'s Record),
         hops: &Hops,
-    ) -> Option<Value> {
+    ) -> Option<ValueRef<'s>> {
         let mut taken = 1;
         loop {
             let is_end = match record.find(codec, column, self.layout.base.cut) {
                 Found::Value(value) => {
                     self.note(hops, record, taken);
-                    return Some(value.to_value());
+                    return Some(value);
                 }
                 Found::Base => true,
                 Found::Before => false,
@@ -149,7 +178,10 @@ impl Version<'_> {
         let Head::Tail(_, first) = &self.head else { return };
         if first.is_whole(self.layout.base.cut) {
             assert!(taken <= 2 && std::ptr::eq(*first, last), "the newest value is two hops away (version 1)");
-            hops.most.fetch_max(taken, Ordering::Relaxed);
+            // Read first: threads that find nothing new do not take the line from each other.
+            if hops.most.load(Ordering::Relaxed) < taken {
+                hops.most.fetch_max(taken, Ordering::Relaxed);
+            }
         } else {
             hops.beyond.fetch_add(taken, Ordering::Relaxed);
         }

@@ -6,11 +6,13 @@
 //!          are promised to be kept · a column is added or dropped
 //!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check ·
-//!          the same of an engine that follows this one
+//!          the versions of a random period (of a table that gives them out) · the same of an engine that follows this
+//!          one
 //! ```
 
 mod followed;
 mod replaced;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -439,6 +441,7 @@ impl Suite {
         for key in keys {
             self.look_at_key(&table, txn.read_ts(), &key);
         }
+        self.look_at_versions(&table, txn);
     }
 
     fn look_at_key(&mut self, table: &TableRef, ts: Timestamp, key: &[u8]) {

@@ -18,4 +18,4 @@ pub mod transfers;
 pub use model::Model;
 pub use plain::Plain;
 pub use random::Prng;
-pub use rows::{rows_of_batch, scan_rows};
+pub use rows::{rows_of, rows_of_batch, scan_rows};

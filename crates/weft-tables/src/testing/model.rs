@@ -41,6 +41,16 @@ impl Model {
         self.versions.keys().filter_map(row).collect()
     }
 
+    /// All versions: the row, from when on it was there, and until when; MAX: it is there.
+    pub fn versions(&self) -> impl Iterator<Item = (&Arc<[u8]>, Timestamp, Timestamp)> {
+        self.versions.values().flat_map(|versions| {
+            versions.iter().enumerate().filter_map(move |(at, (since, row))| {
+                let until = versions.get(at + 1).map_or(Timestamp::MAX, |next| next.0);
+                Some((row.as_ref()?, *since, until))
+            })
+        })
+    }
+
     /// When the table changed last.
     pub fn changed_last(&self) -> Option<Timestamp> {
         self.versions.values().filter_map(|versions| versions.last()).map(|version| version.0).max()

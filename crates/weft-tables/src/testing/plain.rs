@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_contract::{
     Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus,
     Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep,
-    Write,
+    Versions, Write,
 };
 use weft_env::File;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -81,6 +81,10 @@ impl Table for PlainTable {
     }
 
     fn in_place(&self) -> Option<&dyn InPlace> {
+        None
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
         None
     }
 }

@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as ArrowType;
-use weft_contract::{ReadView, ScanRequest};
+use weft_contract::{ReadView, ScanOutput, ScanRequest};
 use weft_format::arrow_values::{stored_value_at, value_at};
 use weft_format::{DataType, Element, Predicate, Result, Value};
 use weft_kernel::TableRef;
@@ -23,7 +23,11 @@ pub fn scan_rows(
         partition_count,
         batch_rows,
     };
-    let mut output = table.scan(request)?;
+    rows_of(table.scan(request)?, partition_count, batch_rows)
+}
+
+/// All rows of what a scan has started, which was asked for so many partitions, and rows of a batch.
+pub fn rows_of(mut output: ScanOutput, partition_count: usize, batch_rows: usize) -> Result<Vec<Vec<Value>>> {
     assert_eq!(output.partitions.len(), partition_count, "a scan has as many partitions as were asked for");
     let mut rows = Vec::new();
     for partition in &mut output.partitions {

@@ -4,25 +4,32 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use weft_contract::LOCATION;
+use weft_contract::{LOCATION, SINCE, UNTIL};
 use weft_format::row_arrays::missing_column;
-use weft_format::{BLOCK_ROWS, Block, Mask, Result};
+use weft_format::{BLOCK_ROWS, Block, DataType, Mask, Result, Timestamp};
 
+use super::super::read::locations;
 use super::super::segment::Segment;
 use super::plan::{Plan, RowIds};
-use super::touched::{Touched, locations};
 
 /// Selected rows are decoded one by one below this share of the block.
 const DENSE_ONE_IN: usize = 8;
 
 impl Plan {
-    /// The visible rows of pages that satisfy the predicates.
-    pub(super) fn read_pages(&self, rows: RowIds, touched: &Touched) -> Result<Option<RecordBatch>> {
+    /// The rows of pages that satisfy the predicates, without the touched ones and those that own writes hide; with
+    /// `begun` only those that were changed last beyond the first of these commits, and up to the second.
+    pub(in crate::lineage) fn read_pages(
+        &self,
+        rows: RowIds,
+        touched: impl Iterator<Item = u64>,
+        begun: Option<(Timestamp, Timestamp)>,
+    ) -> Result<Option<RecordBatch>> {
         let place = self.layout.base.place(rows.start).filter(|(segment, _)| segment.is_born(self.read_ts()));
         let Some((segment, slot)) = place else { return Ok(None) };
         let block = slot as usize / BLOCK_ROWS;
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
-        if !self.may_match(segment, block) {
+        let is_too_old = begun.is_some_and(|(after, _)| segment.last_change() <= after);
+        if is_too_old || !self.may_match(segment, block) {
             self.metrics.blocks_pruned.fetch_add(1, Ordering::Relaxed);
             return Ok(None);
         }
@@ -32,11 +39,16 @@ impl Plan {
             let dead = |at: &usize| !alive.with_value(*at, |value| value == weft_format::ValueRef::Bool(true));
             (0..alive.len()).filter(dead).for_each(|at| mask.clear(at));
         }
-        for row_id in touched.keys().chain(self.hidden_in(&rows)) {
+        for row_id in touched.chain(self.hidden_in(&rows).iter().copied()) {
             let at = row_id.wrapping_sub(rows.start);
             if at < alive.len() as u64 {
                 mask.clear(at as usize);
             }
+        }
+        if let Some((after, to)) = begun {
+            let changed = segment.changed_block(block)?;
+            let is_out = |at: &usize| changed.at(*at) <= after || changed.at(*at) > to;
+            (0..changed.len()).filter(is_out).for_each(|at| mask.clear(at));
         }
         if self.filter(segment, block, &mut mask)? {
             self.selected(segment, block, Some(rows.start), &mask)
@@ -91,15 +103,21 @@ impl Plan {
         let positions = if count < mask.len() { Some(mask.positions()) } else { None };
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.request.projection.len());
         for &ordinal in &self.request.projection {
-            if ordinal == LOCATION {
-                columns.push(match first {
+            let data_type = match ordinal {
+                LOCATION | SINCE | UNTIL => DataType::BigInt,
+                ordinal => self.schema.columns[ordinal].data_type,
+            };
+            columns.push(match segment.page(ordinal) {
+                _ if ordinal == LOCATION => match first {
                     Some(first) => locations(mask.iter_ones().map(|at| first + at as u64)),
                     None => Arc::new(Int64Array::new_null(count)),
-                });
-                continue;
-            }
-            let data_type = self.schema.columns[ordinal].data_type;
-            columns.push(match segment.page(ordinal) {
+                },
+                _ if ordinal == UNTIL => Arc::new(Int64Array::new_null(count)),
+                _ if ordinal == SINCE => {
+                    let changed = segment.changed_block(block)?;
+                    let since = mask.iter_ones().map(|at| changed.at(at).0.cast_signed());
+                    Arc::new(Int64Array::from_iter_values(since))
+                }
                 None => missing_column(&self.codec, data_type, ordinal, count),
                 Some(page) => {
                     let encoded: Arc<Block> = page.block(block, Some(mask))?;

@@ -5,12 +5,13 @@
 //!     touched    rows with a record in some tails, as far as the snapshot sees it; below the cut rows that were
 //!                changed later than the snapshot
 //!     untouched  pages: alive · predicates on encoded values · the selected rows of the projected columns
-//!     touched    row by row: the version that the snapshot sees · predicates · a batch of its own
+//!     touched    the versions that the snapshot sees, column by column · predicates · a batch of its own
 //! ```
 //!
 //! 1. A scan reads the layout that it pinned when it began, and no other (store 1).
 //! 2. Every visible row is in exactly one block, once: it is touched, or it is not.
 
+mod assembled;
 mod block;
 mod own;
 mod partition;
@@ -23,7 +24,7 @@ use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::BlockPartition;
-use self::plan::Plan;
+pub(super) use self::plan::{Plan, RowIds};
 use super::store::Store;
 
 impl Store {

@@ -44,7 +44,7 @@ impl Partition for BlockPartition {
                 self.take(plan.read_built(segment, block)?);
             } else if let Some(rows) = plan.next_rows() {
                 let touched = plan.touched(rows.clone())?;
-                self.take(plan.read_pages(rows, &touched)?);
+                self.take(plan.read_pages(rows, touched.keys().copied(), None)?);
                 self.take(plan.read_touched(&touched)?);
             } else {
                 return Ok(None);

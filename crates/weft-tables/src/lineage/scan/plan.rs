@@ -18,32 +18,32 @@ use super::super::tails::Tails;
 use super::super::version::Hops;
 
 /// Everything that the partitions of a scan share.
-pub(super) struct Plan {
-    pub(super) request: ScanRequest,
-    pub(super) schema: Arc<Schema>,
-    pub(super) codec: RowCodec,
-    pub(super) arrow: SchemaRef,
-    pub(super) layout: Arc<Layout>,
+pub(in crate::lineage) struct Plan {
+    pub(in crate::lineage) request: ScanRequest,
+    pub(in crate::lineage) schema: Arc<Schema>,
+    pub(in crate::lineage) codec: RowCodec,
+    pub(in crate::lineage) arrow: SchemaRef,
+    pub(in crate::lineage) layout: Arc<Layout>,
     /// What own bulk statements have built.
-    pub(super) built: Vec<Arc<Segment>>,
+    built: Vec<Arc<Segment>>,
     next_built: AtomicU64,
     /// Row ids of the rows that own writes replace, ascending.
-    pub(super) hidden: Vec<u64>,
-    pub(super) hops: Hops,
+    pub(in crate::lineage) hidden: Vec<u64>,
+    pub(in crate::lineage) hops: Hops,
     /// Rows of a block: those of a page, or a whole segment where that is smaller.
     block_rows: u64,
     /// The first row id that no row of the snapshot has.
     end: u64,
     next: AtomicU64,
     has_given_own: AtomicU64,
-    pub(super) metrics: Arc<ScanMetrics>,
+    pub(in crate::lineage) metrics: Arc<ScanMetrics>,
 }
 
 /// Row ids that one partition reads at once.
-pub(super) type RowIds = std::ops::Range<u64>;
+pub(in crate::lineage) type RowIds = std::ops::Range<u64>;
 
 impl Plan {
-    pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
+    pub(in crate::lineage) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
         let layout = store.layout();
         let read_ts = request.view.read_ts;
         layout.check_snapshot(read_ts)?;
@@ -77,12 +77,12 @@ impl Plan {
         })
     }
 
-    pub(super) fn read_ts(&self) -> Timestamp {
+    pub(in crate::lineage) fn read_ts(&self) -> Timestamp {
         self.request.view.read_ts
     }
 
     /// The next row ids that nobody took and that somebody may have.
-    pub(super) fn next_rows(&self) -> Option<RowIds> {
+    pub(in crate::lineage) fn next_rows(&self) -> Option<RowIds> {
         loop {
             let first = self.next.fetch_add(self.block_rows, Ordering::Relaxed);
             if first >= self.end {
@@ -110,28 +110,28 @@ impl Plan {
     }
 
     /// The hidden row ids among some.
-    pub(super) fn hidden_in(&self, rows: &RowIds) -> &[u64] {
+    pub(in crate::lineage) fn hidden_in(&self, rows: &RowIds) -> &[u64] {
         let start = self.hidden.partition_point(|row_id| *row_id < rows.start);
         let end = self.hidden.partition_point(|row_id| *row_id < rows.end);
         &self.hidden[start..end]
     }
 
     /// The tails that the snapshot sees something of.
-    pub(super) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
+    pub(in crate::lineage) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
         let read_ts = self.read_ts();
         let is_behind = read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT);
         self.layout.tails().filter(move |tails| !is_behind && tails.from <= read_ts)
     }
 
     /// Whether the own rows are the caller's to give: once.
-    pub(super) fn takes_own(&self) -> bool {
+    pub(in crate::lineage) fn takes_own(&self) -> bool {
         let has_own =
             self.request.view.own.as_ref().is_some_and(|own| own.rows.values().any(|staged| staged.row.is_some()));
         has_own && self.has_given_own.fetch_add(1, Ordering::Relaxed) == 0
     }
 
     /// A batch of projected columns.
-    pub(super) fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    pub(in crate::lineage) fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(self.arrow.clone(), columns, &options)
             .map_err(|error| Error::internal(format!("a scan's columns do not fit its schema: {error}")))

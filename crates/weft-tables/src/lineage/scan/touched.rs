@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use weft_contract::LOCATION;
-use weft_format::arrow_values::array_of;
-use weft_format::{BLOCK_ROWS, Result, Value};
+use arrow_array::RecordBatch;
+use weft_format::{BLOCK_ROWS, Result};
 use weft_kernel::fault::active;
 
 use super::super::faults;
 use super::super::past::Old;
-use super::super::read::location_of;
 use super::super::segment::Segment;
 use super::super::version::Version;
+use super::assembled::Assembled;
 use super::plan::{Plan, RowIds};
 
 /// Row ids, ascending, each with what was replaced later than the snapshot; nothing for those that tails have.
@@ -24,23 +22,28 @@ impl Plan {
     pub(super) fn touched(&self, rows: RowIds) -> Result<Touched> {
         let mut touched = Touched::new();
         let read_ts = self.read_ts();
+        self.add_recorded(&rows, |row_id| {
+            touched.entry(row_id).or_default();
+        });
+        if read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT) {
+            self.add_changed(&rows, &mut touched)?;
+        }
+        Ok(touched)
+    }
+
+    /// Rows among some with a record that the snapshot sees.
+    pub(in crate::lineage) fn add_recorded(&self, rows: &RowIds, mut add: impl FnMut(u64)) {
+        let read_ts = self.read_ts();
         for tails in self.tails_seen() {
             let range_rows = u64::from(tails.range_rows());
             for number in rows.start / range_rows..=(rows.end - 1) / range_rows {
                 let Some(range) = tails.range(number).filter(|range| !range.is_after(read_ts)) else { continue };
                 let first = number * range_rows;
                 let slots = (rows.start.max(first) - first) as u32..(rows.end.min(first + range_rows) - first) as u32;
-                for slot in range.touched(slots) {
-                    if range.find(slot, read_ts).is_some() {
-                        touched.entry(first + u64::from(slot)).or_default();
-                    }
-                }
+                let is_seen = |slot: &u32| range.find(*slot, read_ts).is_some();
+                range.touched(slots).filter(is_seen).for_each(|slot| add(first + u64::from(slot)));
             }
         }
-        if read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT) {
-            self.add_changed(&rows, &mut touched)?;
-        }
-        Ok(touched)
     }
 
     /// Rows of pages that were changed later than the snapshot.
@@ -85,37 +88,8 @@ impl Plan {
 
     /// The touched rows that the snapshot sees and that satisfy the predicates.
     pub(super) fn read_touched(&self, touched: &Touched) -> Result<Option<RecordBatch>> {
-        let projection = &self.request.projection;
-        let mut row_ids: Vec<u64> = Vec::new();
-        let mut columns: Vec<Vec<Value>> = projection.iter().map(|_| Vec::new()).collect();
-        for (&row_id, olds) in touched.iter().filter(|(row_id, _)| self.hidden.binary_search(row_id).is_err()) {
-            let Some(version) = self.version_of(row_id, olds) else { continue };
-            let mut is_wanted = true;
-            for predicate in &self.request.predicates {
-                let value = version.value(&self.codec, predicate.column(), &self.hops)?;
-                is_wanted = is_wanted && predicate.matches(value.as_ref());
-            }
-            if !is_wanted {
-                continue;
-            }
-            for (values, &ordinal) in columns.iter_mut().zip(projection).filter(|(_, ordinal)| **ordinal != LOCATION) {
-                values.push(version.value(&self.codec, ordinal, &self.hops)?);
-            }
-            row_ids.push(row_id);
-        }
-        if row_ids.is_empty() {
-            return Ok(None);
-        }
-        let column = |(values, &ordinal): (&Vec<Value>, &usize)| match ordinal {
-            LOCATION => locations(row_ids.iter().copied()),
-            _ => array_of(self.schema.columns[ordinal].data_type, values.iter().map(Value::as_ref)),
-        };
-        self.batch(columns.iter().zip(projection).map(column).collect(), row_ids.len()).map(Some)
+        let is_shown = |row_id: u64| self.hidden.binary_search(&row_id).is_err();
+        let shown = touched.iter().filter(|(row_id, _)| is_shown(**row_id));
+        Assembled::new(self, shown.filter_map(|(&row_id, olds)| self.version_of(row_id, olds)).collect()).read()
     }
-}
-
-/// Row ids as a column of a scan has them.
-pub(super) fn locations(row_ids: impl Iterator<Item = u64>) -> ArrayRef {
-    let places: Int64Array = row_ids.map(|row_id| location_of(row_id).map(|location| location.number())).collect();
-    Arc::new(places)
 }

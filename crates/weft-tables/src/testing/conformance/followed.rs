@@ -59,5 +59,6 @@ impl Suite {
         self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
         let keys: Vec<Vec<u8>> = self.model.keys().take(40).cloned().collect();
         keys.iter().for_each(|key| self.look_at_key(&table, txn.read_ts(), key));
+        self.look_at_versions(&table, txn);
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use weft_contract::{
     Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LOCATION, LayerStatus, Newest,
     PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableStatistics, TableWrites,
-    Upkeep, Write, scan_schema,
+    Upkeep, Versions, Write, scan_schema,
 };
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
@@ -415,6 +415,10 @@ impl Table for InPlaceTable {
 
     fn in_place(&self) -> Option<&dyn InPlace> {
         Some(self)
+    }
+
+    fn versions(&self) -> Option<&dyn Versions> {
+        None
     }
 }
 
