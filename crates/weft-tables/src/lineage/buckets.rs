@@ -1,7 +1,7 @@
 //! A vector that only grows, whose elements never move, and that is read without a lock.
 //!
 //! ```text
-//!   index   0 .. 7 │ 8 .. 23 │ 24 .. 55 │ ...      bucket b has 8 · 2^b places, made when the first is used
+//!   index   0 .. 1 │ 2 .. 5 │ 6 .. 13 │ ...      bucket b has 2 · 2^b places, made when the first is used
 //! ```
 //!
 //! 1. A place is filled once; who finds it filled sees all that its writer wrote before.
@@ -11,7 +11,7 @@
 use std::sync::OnceLock;
 
 /// The first bucket has two to this power of places.
-const FIRST_BITS: u32 = 3;
+const FIRST_BITS: u32 = 1;
 /// So many buckets have a place for every index of 32 bits.
 const BUCKETS: usize = (32 - FIRST_BITS + 1) as usize;
 
@@ -34,6 +34,9 @@ fn place(index: u32) -> (usize, usize) {
 }
 
 impl<T> Buckets<T> {
+    /// Memory of the first bucket, bytes.
+    pub const FIRST_BYTES: usize = size_of::<OnceLock<T>>() << FIRST_BITS;
+
     /// What is at an index.
     pub fn get(&self, index: u32) -> Option<&T> {
         let (bucket, at) = place(index);

@@ -5,7 +5,7 @@
 //! | `history` | how long what was is kept; `none`: as far as open snapshots see | all | `all`, `none`, an interval |
 //! | `segment_rows` | rows whose pages are merged together | 65536 | 16 to 65536, a power of two |
 //! | `bulk_bytes` | statements with more, as rows in memory count, build segments at once | 4 MiB | 1 KiB to 1 GiB |
-//! | `tail_bytes` | tails of this size are frozen, and merged | the engine's row tables' | 1 KiB to 1 GiB |
+//! | `tail_bytes` | tails of this size are frozen, and merged | 16 MiB, less in little memory | 1 KiB to 1 GiB |
 
 use std::collections::BTreeMap;
 

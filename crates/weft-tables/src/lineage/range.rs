@@ -40,7 +40,7 @@ impl RangeTails {
 
     /// Memory of the words, and of the first places of records.
     pub(super) fn words_bytes(&self) -> u64 {
-        (self.words.len() * 4 + size_of::<RangeTails>() + 8 * size_of::<Record>()) as u64
+        (self.words.len() * 4 + size_of::<RangeTails>() + Buckets::<Record>::FIRST_BYTES) as u64
     }
 
     /// Adds a record of a row, whose newest it is from now on. Returns how many there are.

@@ -24,7 +24,7 @@ use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, KeyCodec, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::method::TableContext;
-use weft_kernel::{History, TableDef};
+use weft_kernel::{EngineOptions, History, TableDef};
 
 use crate::given_up::GivenUp;
 
@@ -42,6 +42,11 @@ use super::segment::Segment;
 use super::shapes::{FIRST_PAGE, Shape as FileShape};
 use super::tails::{RANGE_ROWS_MAX, Tails};
 use super::version::Hops;
+
+/// Tails are frozen at so many times the size of row tables,
+const TAIL_ROW_TABLES: u64 = 4;
+/// but at this part of the memory of rows.
+const TAIL_PART: u64 = 8;
 
 /// The table's newest definition.
 pub(super) struct Shape {
@@ -85,7 +90,7 @@ impl Store {
     /// A new table, or one that the manifest knows.
     pub(super) fn open(context: TableContext, recovered: &RecoveredTable, gate_waits: Arc<GateWaits>) -> Result<Store> {
         let options = Options::parse(&context.def.options)?;
-        let tail_bytes = options.tail_bytes.unwrap_or(context.services.options().row_table_bytes);
+        let tail_bytes = options.tail_bytes.unwrap_or_else(|| default_tail_bytes(context.services.options()));
         let schema = context.def.schema.clone();
         let set = FileSet::from_payloads(&recovered.payloads)?;
         let mut listed: Vec<_> = set.files.iter().map(|(file, _)| *file).collect();
@@ -264,6 +269,12 @@ impl Store {
     pub(super) fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
     }
+}
+
+/// Several row tables: a merge rewrites pages of all segments that tails have records of, however few.
+fn default_tail_bytes(engine: &EngineOptions) -> u64 {
+    let part = engine.row_memory_bytes / TAIL_PART;
+    (engine.row_table_bytes * TAIL_ROW_TABLES).min(part).max(engine.row_table_bytes)
 }
 
 fn new_tails(context: &TableContext, options: &Options, number: u64, from: Timestamp) -> Tails {
