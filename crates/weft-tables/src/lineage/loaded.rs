@@ -18,6 +18,9 @@ use super::files::OpenFile;
 use super::payload::Entry;
 use super::segment::Segment;
 
+/// A file that an edit lists.
+pub(super) type Listed = (Arc<OpenFile>, Entry);
+
 /// Files of one bulk load.
 pub(super) struct Built {
     /// Segments, all but the last full.
@@ -59,7 +62,7 @@ impl Loaded {
         segment_now: impl Fn(u64) -> Option<Arc<Segment>>,
         cut: Timestamp,
         segment_rows: u32,
-    ) -> (Vec<(Arc<OpenFile>, Entry)>, Vec<Arc<OpenFile>>) {
+    ) -> (Vec<Listed>, Vec<Arc<OpenFile>>) {
         assert!(self.ts <= cut, "a load is listed by the first merge that reaches its commit");
         let (mut listed, mut gone) = (Vec::new(), Vec::new());
         for (segment, file) in self.segments() {
