@@ -21,9 +21,9 @@ use super::record::{Kind, Record};
 
 /// Ranges of one page of the directory.
 const PAGE: u64 = 256;
-/// Rows of a range at most: finer than the segments that are merged, so that a lonely update takes some 1.3 KB of words
-/// and places, and not 20.
-pub(super) const RANGE_ROWS_MAX: u32 = 64;
+/// Rows of a range at most: finer than the segments that are merged, so that a lonely update takes some 2 KB of words
+/// and places, and not 20. Finer ones make scans visit more of them, and cost more where updates are not lonely.
+pub(super) const RANGE_ROWS_MAX: u32 = 256;
 
 /// A page of the directory of ranges.
 type Page = Box<[OnceLock<Box<RangeTails>>]>;
