@@ -30,6 +30,7 @@ use super::files::{OpenFile, paced_builder};
 use super::gate::Holder;
 use super::key_run::KeyRun;
 use super::layout::Layout;
+use super::loaded::Loaded;
 use super::merge_segment::SegmentChange;
 use super::output::Output;
 use super::past::PastFile;
@@ -77,7 +78,8 @@ impl Store {
         let _merging = Merging(self);
         let layout = self.layout();
         match self.mergeable(&layout) {
-            Some(tails) if tails.number == number && !self.is_dropped() => self.merge_tails(&layout, &tails),
+            // Pinned anew: a load of theirs may have come into the base before their end was published (merge 1).
+            Some(tails) if tails.number == number && !self.is_dropped() => self.merge_tails(&self.layout(), &tails),
             _ => Ok(()),
         }
     }
@@ -242,6 +244,12 @@ fn base_after(before: &Base, outcome: &Outcome) -> Base {
     for (number, segment) in &outcome.segments {
         base.set_segment(*number, segment.clone());
     }
+    let is_listed = |loaded: &Loaded| outcome.loaded.iter().any(|(file, _)| Arc::ptr_eq(file, &loaded.built.keys));
+    let reached = |loaded: &&Loaded| loaded.ts <= base.cut;
+    assert!(
+        base.loaded.iter().filter(reached).all(is_listed) || active(faults::FORGET_LOADED),
+        "the edit that reaches a load's commit lists its files (loaded 2)"
+    );
     base.loaded.retain(|loaded| loaded.ts > base.cut);
     for run in base.keys.iter_mut().filter(|run| run.rank > before.cut.0 && run.rank <= base.cut.0) {
         run.rank = base.cut.0;
