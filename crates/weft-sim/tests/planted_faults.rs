@@ -33,6 +33,9 @@ const ISOLATION_SEEDS: u64 = 100;
 /// How many seeds of the isolation plan with speculative reads: a crash must come between a read and its durability.
 const SPECULATIVE_SEEDS: u64 = 600;
 
+/// What is noticed by what.
+const LISTED: &str = include_str!("../../../docs/faults.md");
+
 /// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
 /// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
 /// of troubles and of lineage tables those of these.
@@ -45,6 +48,10 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::STOP_AT_INSTALL,
         faults::FORGET_GIVEN_UP,
         lineage::faults::REUSE_ROW_IDS,
+        lineage::faults::KEEP_NEWEST_ROW_ID,
+        lineage::faults::MERGE_HOLDS_GATE,
+        lineage::faults::VERSIONS_END_WITH_MERGE,
+        lineage::faults::LOSE_ENDED_VERSIONS,
         Fault::READ_ONCE,
         Fault::CUT_UNFED,
         Fault::FORGET_UNOPENED,
@@ -195,6 +202,10 @@ fn first_failure(seeds: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_planted_fault_is_caught() {
+    let is_listed = |fault: &Fault| LISTED.contains(&format!("| `{}`", fault.name()));
+    let unlisted: Vec<_> =
+        all_faults().into_iter().filter(|fault| !is_listed(fault)).map(|fault| fault.name()).collect();
+    assert!(unlisted.is_empty(), "docs/faults.md does not say what notices {unlisted:?}");
     let only = std::env::var("WEFT_SIM_FAULT").ok();
     if only.is_none() {
         assert_eq!(first_failure(4), None, "nothing fails without a fault");
