@@ -44,6 +44,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft check DIR [--quarantine]
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
+       weft demo history [--quick] [--at 'YYYY-MM-DD HH:MM'] [--dir DIR] [--data DIR] [--flights N] [--async]
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
        weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N]
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]

@@ -26,6 +26,8 @@ use crate::scenario::Scenario;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Campaign {
+    /// The scenario of a seed.
+    pub scenario: fn(u64) -> Scenario,
     /// The first seed.
     pub first_seed: u64,
     /// How many seeds.
@@ -80,7 +82,7 @@ impl Campaign {
                     if seed >= end {
                         break;
                     }
-                    let one = run_seed(seed, self.crashes_per_seed, false);
+                    let one = run_scenario((self.scenario)(seed), self.crashes_per_seed, false);
                     failures.fetch_add(one.failures.len() as u64, Ordering::Relaxed);
                     report.add(one);
                 }
@@ -237,6 +239,7 @@ impl Report {
         sum.members_in_bulk += more.members_in_bulk;
         sum.snapshots += more.snapshots;
         sum.verified += more.verified;
+        sum.past += more.past;
         for (name, count) in other.steps {
             *self.steps.entry(name).or_default() += count;
         }
@@ -261,7 +264,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counts { committed, acknowledged, recovered_in_flight, lost_in_flight, lost_async, .. } = self.counts;
-        let Counts { rolled_back, conflicts, faulted, snapshots, verified, .. } = self.counts;
+        let Counts { rolled_back, conflicts, faulted, snapshots, verified, past, .. } = self.counts;
         let rows = [
             ("seeds", self.seeds),
             ("runs of the process", self.rounds),
@@ -271,6 +274,7 @@ impl fmt::Display for Report {
             ("power failures after a run", self.power_failures),
             ("reopened states equal to the model", verified),
             ("snapshots equal to the model while writers ran", snapshots),
+            ("tables as of a moment before equal to what they were", past),
             ("transactions that called commit", committed),
             ("  acknowledged", acknowledged),
             ("  in flight at a crash, recovered", recovered_in_flight),

@@ -24,7 +24,7 @@ use crate::damage::names_the_damage;
 use crate::random::Random;
 use crate::round::open_engine;
 use crate::scenario::Scenario;
-use crate::tables::{DIR, LEDGER, new_table};
+use crate::tables::{DIR, LEDGER, LINEAGE_PERCENT, new_table};
 use crate::work::key_of;
 
 type Promise = fn(u64) -> std::result::Result<(), String>;
@@ -71,7 +71,7 @@ fn scenario() -> Scenario {
 fn open_with_ledger(env: &Env) -> Arc<Engine> {
     let engine = open_engine(env, &scenario()).expect("a new database opens");
     let mut txn = engine.begin().expect("begins");
-    let mut new = new_table(LEDGER, &mut Random::new(1, 1));
+    let mut new = new_table(LEDGER, LINEAGE_PERCENT, &mut Random::new(1, 1));
     // No rows are carried to files before the jobs run.
     new.options.clear();
     txn.create_table(new).expect("makes a table");

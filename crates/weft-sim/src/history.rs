@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 use weft_kernel::Durability;
 
 use crate::model::{Effects, Place, Row, State, differences, replay};
+use crate::moments::Moments;
 use crate::tables::LEDGER;
 
 /// Totals of a seed.
@@ -48,6 +49,8 @@ pub struct Counts {
     pub snapshots: u64,
     /// Whole states compared with the model after a reopening.
     pub verified: u64,
+    /// Tables read as they were, and compared with that.
+    pub past: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,8 @@ struct Inner {
 #[derive(Default)]
 pub struct History {
     inner: Mutex<Inner>,
+    /// What was compared with the model, and is read again.
+    pub(crate) moments: Moments,
 }
 
 impl History {

@@ -41,6 +41,7 @@ pub mod isolation;
 mod members;
 mod methods;
 mod model;
+mod moments;
 mod placed;
 mod promises;
 mod random;

@@ -24,7 +24,7 @@ use crate::random::Random;
 use crate::round::open_engine;
 use crate::scan::scan;
 use crate::scenario::Scenario;
-use crate::tables::{EVENTS, SCRATCH, event_row, new_table, referring};
+use crate::tables::{EVENTS, LINEAGE_PERCENT, SCRATCH, event_row, new_table, referring};
 use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
@@ -60,7 +60,7 @@ pub fn promises() -> std::result::Result<(), String> {
             scenario.options = EngineOptions { lock_timeout, workers: 0, query_slots: 4, ..EngineOptions::default() };
             let engine = open_engine(&env, &scenario).expect("a new database opens");
             let mut txn = engine.begin().expect("begins");
-            txn.create_table(new_table(EVENTS, &mut Random::new(1, 1))).expect("makes a table");
+            txn.create_table(new_table(EVENTS, LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
             txn.commit().expect("commits");
             promise(&env, &engine);
         });
@@ -308,8 +308,9 @@ fn at_once(env: &Env, engine: &Arc<Engine>, statement: fn(&mut Transaction, &mut
 /// Clients write and delete rows that refer, and rows that are referred to, at once.
 fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
-    let parents = txn.create_table(new_table(SCRATCH[0], &mut Random::new(1, 1))).expect("makes a table");
-    let mut new = referring(new_table(SCRATCH[1], &mut Random::new(1, 2)), &parents);
+    let parents =
+        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
+    let mut new = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, &mut Random::new(1, 2)), &parents);
     new.foreign_keys[0].deferrable = Deferrable::No;
     txn.create_table(new).expect("makes a table");
     txn.commit().expect("commits");
@@ -319,8 +320,9 @@ fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
 
 fn deferred_until_told(_: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
-    let parents = txn.create_table(new_table(SCRATCH[0], &mut Random::new(1, 1))).expect("makes a table");
-    let children = referring(new_table(SCRATCH[1], &mut Random::new(1, 2)), &parents);
+    let parents =
+        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
+    let children = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, &mut Random::new(1, 2)), &parents);
     let children = txn.create_table(children).expect("makes a table");
     txn.commit().expect("commits");
     let mut txn = engine.begin().expect("begins");

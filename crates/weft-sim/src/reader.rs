@@ -22,6 +22,8 @@ pub(crate) struct Reader {
     pub(crate) env: Env,
     pub(crate) engine: Arc<Engine>,
     pub(crate) history: Arc<History>,
+    /// Whether nothing of what it sees can be lost any more.
+    pub(crate) notes: bool,
     pub(crate) random: Random,
 }
 
@@ -48,6 +50,9 @@ impl Reader {
         if let Err(violation) = self.history.check_snapshot(txn.read_ts().0, &before, &state) {
             panic!("violation: reader {}: {violation}", self.number);
         }
+        if self.notes {
+            self.history.moments.note(&txn, &state, &mut self.random);
+        }
         // The same again later, after jobs have moved the rows.
         for def in txn.tables() {
             let table = txn.table(&def.name)?;
@@ -65,6 +70,8 @@ impl Reader {
             );
             check_reads(&txn, &table, &rows, &mut self.random)?;
         }
+        let past = self.history.moments.check(&txn, &mut self.random);
+        self.history.count(|counts| counts.past += past);
         Ok(())
     }
 }

@@ -21,6 +21,9 @@ use crate::work::Work;
 /// So many looks of the jobs, a tenth of a second apart, take the log back to its limit.
 const LOOKS_TO_REST: u32 = 20;
 
+/// How many moments are read after a reopening.
+const MOMENTS: usize = 2;
+
 /// Opens the database.
 pub fn open_engine(env: &Env, scenario: &Scenario) -> Result<Arc<Engine>> {
     let methods = crate::methods();
@@ -36,12 +39,16 @@ pub fn read_everything(engine: &Arc<Engine>, random: &mut Random) -> Result<Stat
 pub fn verify(engine: &Arc<Engine>, history: &History, random: &mut Random) {
     let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
     assert!(findings.is_empty(), "violation: check found after reopening: {findings:?}");
-    let state = read_everything(engine, random).unwrap_or_else(|error| panic!("violation: reading failed: {error}"));
+    let read = engine.begin().and_then(|txn| Ok((read_state(&txn, random)?, txn)));
+    let (state, txn) = read.unwrap_or_else(|error| panic!("violation: reading failed: {error}"));
     if let Err(violation) = history.verify(&state) {
         panic!("violation: after reopening: {violation}");
     }
     check_total(&state);
     check_emails(&state);
+    let past = (0..MOMENTS).map(|_| history.moments.check(&txn, random)).sum::<u64>();
+    history.count(|counts| counts.past += past);
+    history.moments.note(&txn, &state, random);
 }
 
 /// One run: what the process does from its start to its end, unless the machine crashes before. `during` is called
@@ -121,7 +128,7 @@ pub(crate) fn work_through(
     let engine = open_engine(env, scenario).unwrap_or_else(|error| panic!("violation: open failed: {error}"));
     history.set_poisoned(false);
     verify(&engine, history, &mut random);
-    set_up(&engine, history, &mut random);
+    set_up(&engine, history, scenario.lineage_percent, &mut random);
     let checkpoints = random.below(3);
     let threads = start_threads(env, scenario, history, &engine, &mut random);
     during(env, &engine);
@@ -207,6 +214,7 @@ fn start_threads(
             env: env.clone(),
             engine: Arc::clone(engine),
             history: Arc::clone(history),
+            notes: scenario.async_percent == 0,
             random: Random::new(random.next_u64(), 2),
         };
         let name = format!("reader {}", reader.number);
@@ -216,14 +224,14 @@ fn start_threads(
 }
 
 /// Makes the tables and the bank, in one transaction, when they are not there.
-fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
+fn set_up(engine: &Arc<Engine>, history: &History, lineage_percent: u64, random: &mut Random) {
     let make = || -> Result<()> {
         let mut work = Work::begin(engine, history, Durability::Full)?;
         if work.table(ACCOUNTS).is_ok() {
             return Ok(());
         }
         for name in FIXED.into_iter().chain([MEMBERS]) {
-            let new = new_table(name, &mut random.clone());
+            let new = new_table(name, lineage_percent, &mut random.clone());
             let new = if name == PAIRS { referring(new, &work.table(LEDGER)?) } else { new };
             work.create_table(new)?;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Result, Value};
-use weft_kernel::table::ScanRequest;
+use weft_kernel::table::{ReadView, ScanRequest};
 use weft_kernel::{TableRef, Transaction};
 
 use crate::arrays::value_at;
@@ -23,12 +23,22 @@ fn scan_where(
     predicates: Vec<Predicate>,
     random: &mut Random,
 ) -> Result<BTreeMap<Vec<u8>, Row>> {
+    scan_at(txn.view(t).expect("it is kept"), t, predicates, random)
+}
+
+/// The rows of a view that satisfy predicates.
+pub(crate) fn scan_at(
+    view: ReadView,
+    t: &TableRef,
+    predicates: Vec<Predicate>,
+    random: &mut Random,
+) -> Result<BTreeMap<Vec<u8>, Row>> {
     let columns = &t.def.schema.columns;
     // All columns, in an order that begins anywhere.
     let shift = random.below(columns.len() as u64) as usize;
     let projection: Vec<usize> = (0..columns.len()).map(|i| (i + shift) % columns.len()).collect();
     let request = ScanRequest {
-        view: txn.view(t).expect("it is kept"),
+        view,
         projection: projection.clone(),
         predicates,
         partition_count: 1 + random.below(3) as usize,

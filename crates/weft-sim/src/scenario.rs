@@ -6,6 +6,7 @@ use weft_format::Code;
 use weft_kernel::{Durability, EngineOptions};
 
 use crate::random::Random;
+use crate::tables::LINEAGE_PERCENT;
 
 /// The fixed choices of one seed.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub transactions: u64,
     /// One transaction of so many is over the table of members.
     pub members_every: u64,
+    /// Percent of tables that are lineage tables.
+    pub lineage_percent: u64,
     /// Percent of transactions that commit asynchronously.
     pub async_percent: u64,
     /// Errors that clients may meet besides conflicts: those of injected faults.
@@ -58,6 +61,7 @@ impl Scenario {
             readers: 1 + random.below(2) as usize,
             transactions: 8 + random.below(12),
             members_every: 4,
+            lineage_percent: LINEAGE_PERCENT,
             async_percent: random.pick(&[0, 0, 30, 100]),
             tolerated: Vec::new(),
         }
@@ -67,5 +71,10 @@ impl Scenario {
     /// columns and bulk statements, at every moment.
     pub fn of_members(seed: u64) -> Scenario {
         Scenario { members_every: 1, ..Scenario::seeded(seed) }
+    }
+
+    /// The scenario of a seed in which all tables are lineage tables: what they were is read again and again.
+    pub fn of_lineage(seed: u64) -> Scenario {
+        Scenario { lineage_percent: 100, ..Scenario::seeded(seed) }
     }
 }

@@ -23,6 +23,8 @@ use crate::random::Random;
 
 /// The database's directory on the simulated disk.
 pub const DIR: &str = "db";
+/// Percent of tables that are lineage tables, where a scenario says nothing else.
+pub(crate) const LINEAGE_PERCENT: u64 = 20;
 /// The sum of all balances.
 pub(crate) const TOTAL: i64 = 1_000_000;
 pub(crate) const ACCOUNTS: &str = "accounts";
@@ -112,7 +114,7 @@ fn schema(table: &str) -> Schema {
 }
 
 /// A table to be made, of a method and with small sizes drawn by the seed.
-pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
+pub(crate) fn new_table(name: &str, lineage_percent: u64, random: &mut Random) -> NewTable {
     let mut new = NewTable::new(name, schema(name), "column");
     let bucket_bytes = random.pick(&[4096, 8192]);
     let sizes = [
@@ -131,7 +133,7 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
     if random.chance(if name == EVENTS { 80 } else { 50 }) {
         new.options.insert("conflict".to_owned(), "antimatter".to_owned());
     }
-    if random.chance(20) {
+    if random.chance(lineage_percent) {
         new.method = "lineage".to_owned();
         let options = [
             ("segment_rows", random.pick(&["16", "64", "65536"])),

@@ -14,6 +14,9 @@ fn setting(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, not {text:?}")))
 }
 
+/// Crashes per seed of lineage tables: their past grows with each.
+const LINEAGE_CRASHES: u64 = 24;
+
 /// What one seed runs.
 fn crashes_per_seed(seeds: u64) -> u64 {
     let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 1000 } else { 2000 });
@@ -22,6 +25,14 @@ fn crashes_per_seed(seeds: u64) -> u64 {
 
 fn seeds() -> u64 {
     setting("WEFT_SIM_SEEDS").unwrap_or(if cfg!(debug_assertions) { 20 } else { 50 })
+}
+
+/// Simulations side by side.
+fn threads() -> usize {
+    setting("WEFT_SIM_THREADS").map_or_else(
+        || std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
+        |threads| threads as usize,
+    )
 }
 
 #[test]
@@ -33,12 +44,9 @@ fn no_crash_loses_invents_or_tears_a_transaction() {
         assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
         return;
     }
-    let threads = setting("WEFT_SIM_THREADS").map_or_else(
-        || std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
-        |threads| threads as usize,
-    );
+    let threads = threads();
     let first_seed = setting("WEFT_SIM_FIRST_SEED").unwrap_or(0);
-    let campaign = Campaign { first_seed, seeds: seeds(), crashes_per_seed, threads };
+    let campaign = Campaign { scenario: Scenario::seeded, first_seed, seeds: seeds(), crashes_per_seed, threads };
     let started = std::time::Instant::now();
     let report = campaign.run();
     println!("{report}\n{:.1} s on {threads} threads", started.elapsed().as_secs_f64());
@@ -77,6 +85,23 @@ fn unique_values_stay_unique_beside_bulk_statements_and_crashes() {
     }
     println!("{refused} values refused, {in_bulk} bulk statements beside them");
     assert!(refused > seeds && in_bulk > seeds, "{refused} values refused, {in_bulk} bulk statements beside them");
+}
+
+#[test]
+fn lineage_tables_keep_every_past_state() {
+    let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 120 } else { 360 });
+    let seeds = crashes.div_ceil(LINEAGE_CRASHES);
+    let (scenario, first_seed) = (Scenario::of_lineage, setting("WEFT_SIM_FIRST_SEED").unwrap_or(0));
+    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed: LINEAGE_CRASHES, threads: threads() };
+    let report = campaign.run();
+    assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+    println!("{report}");
+    assert!(report.counts.past > seeds, "{} tables were read as of a moment before", report.counts.past);
+    let of_lineage = weft_tables::lineage_method();
+    let steps = of_lineage.steps().iter().map(|step| step.name());
+    let missed: Vec<&str> = steps.filter(|name| !report.crashes_after.contains_key(name)).collect();
+    println!("not crashed after: {missed:?}");
+    assert!(crashes < 1000 || missed.is_empty(), "not crashed after {missed:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@
 pub mod activity;
 pub mod binary;
 mod binding;
+mod changes;
 pub mod configuration;
 mod context;
 mod copy;

@@ -1,7 +1,8 @@
-//! The words after `weft demo`: the main job, or one side of the kill test.
+//! The words after `weft demo`: the main job, the history, or one side of the kill test.
 //!
 //! ```text
 //!   demo --quick                  load ─ replay ─ report ─ verify
+//!   demo history                  the board of each minute of the year, read again
 //!   demo --kill-test 20           the parent, which starts and kills
 //!   demo --kill-child 0:3:6:0     the child: which event each writer begins with
 //! ```
@@ -11,12 +12,14 @@ use std::path::Path;
 use weft::{Database, Options};
 
 use super::plan::Plan;
-use super::{kill, load, replay, report, verify};
+use super::{history, kill, load, replay, report, verify};
 use crate::directory;
 use crate::subcommand::{Arguments, Failure};
 
-/// Runs the demo, or one of its two other forms: the parent or the child of the kill test.
+/// Runs the demo, or one of its other forms: the history, the parent or the child of the kill test.
 pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    let is_history = arguments.first_is("history");
+    let at = if is_history { arguments.option("--at")? } else { None };
     let kills = arguments.number("--kill-test", 0)?;
     let child = arguments.option("--kill-child")?;
     let seed = arguments.number("--seed", u64::from(std::process::id()))?;
@@ -29,7 +32,11 @@ pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     if dir.join("CURRENT").exists() {
         return Err(Failure::Other(format!("{} holds a database already; name another directory", dir.display())));
     }
-    let result = if kills > 0 { kill::run_parent(&plan, &dir, kills, seed) } else { main_job(&plan, &dir) };
+    let result = match kills {
+        _ if is_history => history::run(&plan, &dir, at.as_deref()),
+        0 => main_job(&plan, &dir),
+        kills => kill::run_parent(&plan, &dir, kills, seed),
+    };
     if plan.dir.is_none() {
         directory::remove(&dir);
     } else {

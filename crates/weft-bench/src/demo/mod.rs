@@ -14,10 +14,11 @@
 //!
 //! Modules: `command` and `plan` read the command line, `source` and `events` are the data, `load`,
 //! `replay`, `report` and `verify` the job in its order, `progress` and `view` what is seen meanwhile,
-//! `queries` what readers ask, `kill` the kill test.
+//! `queries` what readers ask, `kill` the kill test, `history` the board at each minute of the year.
 
 mod command;
 mod events;
+mod history;
 mod kill;
 mod load;
 mod plan;

@@ -3,6 +3,7 @@
 //! ```text
 //!   abs(abs(1))    is abs(1) the name of an argument, as in json_object('a': 1)? no: read it again, and so 2^2 times
 //!   -2 ^ 2         is (-2) ^ 2, not -(2 ^ 2)
+//!   a IS DISTINCT FROM b OR c    is (a IS DISTINCT FROM b) OR c: the parser takes b OR c for what is compared
 //!   x BETWEEN SYMMETRIC a AND b    x BETWEEN a AND b OR x BETWEEN b AND a, as PostgreSQL reads it
 //! ```
 //!
@@ -32,6 +33,22 @@ impl WeftDialect {
     pub const PLAIN: WeftDialect = WeftDialect { has_history: false };
     /// That of texts which do.
     pub const WITH_HISTORY: WeftDialect = WeftDialect { has_history: true };
+
+    /// `IS [NOT] DISTINCT FROM` and what binds tighter than IS; none when something else comes.
+    fn parse_distinct(&self, parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+        let negated = is_next(parser, 1, Keyword::NOT);
+        let words = if negated { 2 } else { 1 };
+        let is_distinct = is_next(parser, 0, Keyword::IS) && is_next(parser, words, Keyword::DISTINCT);
+        if !is_distinct || !is_next(parser, words + 1, Keyword::FROM) {
+            return None;
+        }
+        (0..words + 2).for_each(|_| drop(parser.next_token()));
+        let with = parser.parse_subexpr(self.prec_value(Precedence::Is));
+        Some(with.map(|with| {
+            let (expr, with) = (Box::new(expr.clone()), Box::new(with));
+            if negated { Expr::IsNotDistinctFrom(expr, with) } else { Expr::IsDistinctFrom(expr, with) }
+        }))
+    }
 }
 
 /// How many parts the operands of BETWEEN SYMMETRIC have, at most.
@@ -42,6 +59,11 @@ const BASE: PostgreSqlDialect = PostgreSqlDialect {};
 /// What PostgreSQL's dialect says.
 macro_rules! as_postgresql {
     ($($name:ident),+ $(,)?) => { $(fn $name(&self) -> bool { BASE.$name() })+ };
+}
+
+/// Whether the token in so many places is a keyword.
+fn is_next(parser: &Parser<'_>, place: usize, keyword: Keyword) -> bool {
+    matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword)
 }
 
 impl Dialect for WeftDialect {
@@ -105,10 +127,10 @@ impl Dialect for WeftDialect {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
-        let is = |place: usize, keyword: Keyword| {
-            let token = &parser.peek_nth_token_ref(place).token;
-            matches!(token, Token::Word(word) if word.keyword == keyword)
-        };
+        if let Some(compared) = self.parse_distinct(parser, expr) {
+            return Some(compared);
+        }
+        let is = |place: usize, keyword: Keyword| is_next(parser, place, keyword);
         let negated = is(0, Keyword::NOT);
         let between = usize::from(negated);
         let is_symmetric = is(between + 1, Keyword::SYMMETRIC);

@@ -40,8 +40,8 @@ pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own, Refresh};
 pub use parsed::Parsed;
-pub(crate) use periods::written;
 pub use periods::{PeriodKind, moment_text, period_of};
+pub(crate) use periods::{period, written};
 pub use position::{position_of, span_position};
 pub(crate) use rights::{Grant, GrantRoles, On, Owned, RightsStatement, RoleName, RoleOption};
 pub use statements::{parse, parse_expression};

@@ -51,7 +51,7 @@ impl PeriodKind {
 }
 
 /// The expression that stands for a period.
-fn period(kind: PeriodKind, bounds: Vec<Expr>) -> Expr {
+pub(crate) fn period(kind: PeriodKind, bounds: Vec<Expr>) -> Expr {
     let args = bounds.into_iter().map(|bound| FunctionArg::Unnamed(FunctionArgExpr::Expr(bound))).collect();
     Expr::Function(Function {
         name: Ident::new(kind.function()).into(),

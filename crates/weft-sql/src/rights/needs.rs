@@ -25,6 +25,7 @@ use super::need::{Need, Needs};
 use super::numbers::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
+use crate::changes;
 use crate::parse::{
     Parsed, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, table_name, writes,
 };
@@ -604,11 +605,24 @@ impl Reader<'_> {
                 };
             }
             TableFactor::Table { name, alias, .. } => {
+                self.changes(factor)?;
                 plain(alias.as_ref().map_or_else(|| last(name), |alias| fold(&alias.name)), None)
             }
-            _ => plain(String::new(), None),
+            _ => {
+                self.changes(factor)?;
+                plain(String::new(), None)
+            }
         };
         Ok(vec![source])
+    }
+
+    /// A call that reads the past of a table, and all of its columns.
+    fn changes(&mut self, factor: &TableFactor) -> Result<()> {
+        let Some(name) = changes::table_of(factor)? else { return Ok(()) };
+        if let Some(Source { need: Some(need), .. }) = self.known_as(&name, None, Rights::SELECT)? {
+            self.needs.relations[need].select.all = true;
+        }
+        Ok(())
     }
 
     /// A relation that is named.

@@ -22,6 +22,7 @@ use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 use super::answers::unsupported;
 use super::work::Work;
 use super::{Session, stars, temporary};
+use crate::changes;
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
@@ -32,12 +33,15 @@ use crate::view_columns::SEPARATOR;
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
 
-/// A statement with the views that it reads as subqueries.
+/// A statement with the views that it reads, and the changes that it asks for, as subqueries.
 pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> Result<Cow<'s, Statement>> {
-    if !txn.has_objects(ObjectKind::View) {
+    let has_views = txn.has_objects(ObjectKind::View);
+    if !has_views && !changes::has_calls(statement) {
         return Ok(Cow::Borrowed(statement));
     }
-    refuse_target(txn, statement)?;
+    if has_views {
+        refuse_target(txn, statement)?;
+    }
     let mut expanded = statement.clone();
     let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand { is_read: true } };
     match VisitMut::visit(&mut expanded, &mut names) {
@@ -155,6 +159,22 @@ impl VisitorMut for Names<'_> {
 
 impl Names<'_> {
     fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        match &mut self.use_of {
+            Use::Qualify(needs) => {
+                if let Some(table) = changes::qualify(self.txn, factor)? {
+                    if !needs.contains(&table.def.oid) {
+                        needs.push(table.def.oid);
+                    }
+                    return Ok(());
+                }
+            }
+            Use::Expand { .. } => {
+                if let Some(query) = changes::expanded(self.txn, factor)? {
+                    *factor = query;
+                    return Ok(());
+                }
+            }
+        }
         let TableFactor::Table { name, alias, version, args: None, .. } = factor else { return Ok(()) };
         let Ok(known_as) = table_name(name) else { return Ok(()) };
         if self.with.iter().flatten().any(|with| *with == known_as) {
