@@ -51,6 +51,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         lineage::faults::KEEP_NEWEST_ROW_ID,
         lineage::faults::MERGE_HOLDS_GATE,
         lineage::faults::VERSIONS_END_WITH_MERGE,
+        lineage::faults::PRUNE_BY_PAGES,
         lineage::faults::LOSE_ENDED_VERSIONS,
         Fault::READ_ONCE,
         Fault::CUT_UNFED,

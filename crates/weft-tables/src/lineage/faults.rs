@@ -25,5 +25,6 @@ faults! {
     MERGE_HOLDS_GATE "A merge keeps writers out while it works.";
     VERSIONS_END_WITH_MERGE "The newest version of a row ends with the merge that wrote its page.";
     LOSE_ENDED_VERSIONS "Versions that have ended are left out while they are in tails.";
+    PRUNE_BY_PAGES "A block of the past is left out because of its pages, although history may satisfy the predicates.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

@@ -12,7 +12,8 @@
 
 use std::sync::Arc;
 
-use weft_format::{Result, Timestamp, Value};
+use arrow_array::{cast::AsArray, types::Int64Type};
+use weft_format::{BLOCK_ROWS, Block, DataType, Error, Predicate, Result, Timestamp, Value, ValueRef};
 
 use super::files::{OpenFile, history_key};
 use super::shapes::{FIRST_OLD, REPLACED, ROW_ID, SINCE, UNTIL, WAS_ALIVE, has_bit};
@@ -83,7 +84,90 @@ impl Old {
     }
 }
 
+/// A row of history where it lies.
+pub(super) struct Entry<'a> {
+    pub(super) row_id: u64,
+    pub(super) until: Timestamp,
+    /// Where in the file.
+    pub(super) position: u32,
+    file: &'a OpenFile,
+    /// In its block.
+    row: usize,
+    replaced: &'a Block,
+}
+
+impl Entry<'_> {
+    /// As [`Old::is_seen_at`].
+    pub(super) fn is_seen_at(&self, read_ts: Timestamp) -> Result<bool> {
+        let (block, cache) = (self.position as usize / BLOCK_ROWS, self.file.cache());
+        let was_alive = self.file.table.block(cache, WAS_ALIVE, block)?;
+        if !was_alive.with_value(self.row, |value| value == ValueRef::Bool(true)) {
+            return Ok(false);
+        }
+        let since = self.file.table.block(cache, SINCE, block)?;
+        Ok(since.int_at(self.row).unwrap_or_default().cast_unsigned() <= read_ts.0)
+    }
+
+    /// The bits of the columns that have an old value here.
+    pub(super) fn with_replaced(&self, each: impl FnOnce(&[u8])) {
+        self.replaced.with_value(self.row, |value| match value {
+            ValueRef::Bytes(bits) => each(bits),
+            _ => each(&[]),
+        });
+    }
+}
+
 impl PastFile {
+    /// A block of a column.
+    pub(super) fn block(&self, column: usize, block: usize) -> Result<Arc<Block>> {
+        self.file.table.block(self.file.cache(), column, block)
+    }
+
+    /// Whether something that was replaced later than `read_ts` may satisfy a predicate; false is certain.
+    pub(super) fn may_match(&self, predicate: &Predicate, read_ts: Timestamp) -> bool {
+        let column = FIRST_OLD + predicate.column();
+        // A row that has no old value of the column has NULL there, and the page says what it is.
+        let has_values = || self.file.table.stats(column).null_count < u64::from(self.file.table.row_count());
+        self.to > read_ts
+            && column < self.file.table.column_count()
+            && has_values()
+            && self.file.table.stats(column).may_match(predicate)
+    }
+
+    /// Visits what was replaced of some rows later than `read_ts`, in the order of row ids and times.
+    pub(super) fn walk(
+        &self,
+        rows: std::ops::Range<u64>,
+        read_ts: Timestamp,
+        visit: &mut dyn FnMut(&Entry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.to <= read_ts || rows.is_empty() {
+            return Ok(());
+        }
+        let (table, cache) = (&self.file.table, self.file.cache());
+        let mut position = table.lower_bound(cache, &history_key(rows.start, 0))?;
+        let end = table.lower_bound(cache, &history_key(rows.end, 0))?;
+        while position < end {
+            let block = position as usize / BLOCK_ROWS;
+            let numbers = |column| Ok::<_, Error>(table.block(cache, column, block)?.decode(DataType::BigInt));
+            let (row_ids, untils) = (numbers(ROW_ID)?, numbers(UNTIL)?);
+            let (row_ids, untils) = (row_ids.as_primitive::<Int64Type>(), untils.as_primitive::<Int64Type>());
+            let replaced = table.block(cache, REPLACED, block)?;
+            let first = (block * BLOCK_ROWS) as u32;
+            let block_end = end.min(first + table.block_rows(block) as u32);
+            for at in position..block_end {
+                let row = (at - first) as usize;
+                let until = Timestamp(untils.value(row).cast_unsigned());
+                if until > read_ts {
+                    let row_id = row_ids.value(row).cast_unsigned();
+                    visit(&Entry { row_id, until, position: at, file: &self.file, row, replaced: &replaced })?;
+                }
+            }
+            position = block_end;
+        }
+        Ok(())
+    }
+
     /// What is at a position, with its row id.
     pub(super) fn at(&self, position: u32) -> Result<(u64, Old)> {
         Ok((self.file.number_at(ROW_ID, position)?, Old::read(&self.file, position)?))

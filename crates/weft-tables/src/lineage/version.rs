@@ -104,17 +104,6 @@ impl Layout {
         let page = self.base.place(row_id);
         Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }
     }
-
-    /// The version that a row of a page had, given what was replaced later, earliest first; the row was there.
-    pub(super) fn version_in_past<'a>(
-        &'a self,
-        page: (&'a Arc<Segment>, u32),
-        row_id: u64,
-        past: Vec<Old>,
-    ) -> Version<'a> {
-        let since = past.first().expect("something was replaced later").since;
-        Version { layout: self, row_id, since, head: Head::Base(past), page: Some(page) }
-    }
 }
 
 impl Version<'_> {

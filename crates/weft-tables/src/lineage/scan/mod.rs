@@ -5,13 +5,15 @@
 //!     touched    rows with a record in some tails, as far as the snapshot sees it; below the cut rows that were
 //!                changed later than the snapshot
 //!     untouched  pages: alive · predicates on encoded values · the selected rows of the projected columns
-//!     touched    the versions that the snapshot sees, column by column · predicates · a batch of its own
+//!     touched    the versions that the snapshot sees, from records (`assembled`) or history (`behind`), column by
+//!                column · predicates · a batch of its own
 //! ```
 //!
 //! 1. A scan reads the layout that it pinned when it began, and no other (store 1).
 //! 2. Every visible row is in exactly one block, once: it is touched, or it is not.
 
 mod assembled;
+mod behind;
 mod block;
 mod own;
 mod partition;

@@ -8,7 +8,8 @@ use arrow_array::RecordBatch;
 use weft_contract::Partition;
 use weft_format::Result;
 
-use super::plan::Plan;
+use super::behind::Behind;
+use super::plan::{Plan, RowIds};
 
 /// A partition of a scan of a [`Store`](super::super::store::Store).
 pub(super) struct BlockPartition {
@@ -29,6 +30,21 @@ impl BlockPartition {
             self.waiting.push_back(batch.slice(start, most.min(rows - start)));
         }
     }
+
+    /// Reads a block.
+    fn block(&mut self, plan: &Plan, rows: RowIds) -> Result<()> {
+        if !plan.is_behind() {
+            let recorded = plan.recorded(&rows);
+            self.take(plan.read_pages(rows, recorded.iter().copied(), None)?);
+            self.take(plan.read_recorded(&recorded)?);
+        } else if let Some(behind) = Behind::new(plan, &rows)? {
+            self.take(plan.read_pages(rows, behind.touched(), None)?);
+            self.take(behind.read()?);
+        } else {
+            self.take(plan.read_pages(rows, std::iter::empty(), None)?);
+        }
+        Ok(())
+    }
 }
 
 impl Partition for BlockPartition {
@@ -43,9 +59,7 @@ impl Partition for BlockPartition {
             } else if let Some((segment, block)) = plan.next_built() {
                 self.take(plan.read_built(segment, block)?);
             } else if let Some(rows) = plan.next_rows() {
-                let touched = plan.touched(rows.clone())?;
-                self.take(plan.read_pages(rows, touched.keys().copied(), None)?);
-                self.take(plan.read_touched(&touched)?);
+                self.block(&plan, rows)?;
             } else {
                 return Ok(None);
             }

@@ -116,10 +116,14 @@ impl Plan {
         &self.hidden[start..end]
     }
 
+    /// Whether the snapshot is below the base's cut: then pages and history say all of it (lineage 4).
+    pub(super) fn is_behind(&self) -> bool {
+        self.read_ts() < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT)
+    }
+
     /// The tails that the snapshot sees something of.
     pub(in crate::lineage) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
-        let read_ts = self.read_ts();
-        let is_behind = read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT);
+        let (read_ts, is_behind) = (self.read_ts(), self.is_behind());
         self.layout.tails().filter(move |tails| !is_behind && tails.from <= read_ts)
     }
 
