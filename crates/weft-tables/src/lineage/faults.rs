@@ -26,5 +26,6 @@ faults! {
     VERSIONS_END_WITH_MERGE "The newest version of a row ends with the merge that wrote its page.";
     LOSE_ENDED_VERSIONS "Versions that have ended are left out while they are in tails.";
     PRUNE_BY_PAGES "A block of the past is left out because of its pages, although history may satisfy the predicates.";
+    DIFFER_BY_PAGES "A difference of two moments leaves out rows whose changes are in tails.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

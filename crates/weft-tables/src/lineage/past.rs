@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{cast::AsArray, types::Int64Type};
-use weft_format::{BLOCK_ROWS, Block, DataType, Error, Predicate, Result, Timestamp, Value, ValueRef};
+use arrow_array::{Int64Array, cast::AsArray, types::Int64Type};
+use weft_format::{BLOCK_ROWS, Block, DataType, Predicate, Result, Timestamp, Value, ValueRef};
 
 use super::files::{OpenFile, history_key};
 use super::shapes::{FIRST_OLD, REPLACED, ROW_ID, SINCE, UNTIL, WAS_ALIVE, has_bit};
@@ -144,28 +144,69 @@ impl PastFile {
         if self.to <= read_ts || rows.is_empty() {
             return Ok(());
         }
-        let (table, cache) = (&self.file.table, self.file.cache());
-        let mut position = table.lower_bound(cache, &history_key(rows.start, 0))?;
-        let end = table.lower_bound(cache, &history_key(rows.end, 0))?;
-        while position < end {
-            let block = position as usize / BLOCK_ROWS;
-            let numbers = |column| Ok::<_, Error>(table.block(cache, column, block)?.decode(DataType::BigInt));
-            let (row_ids, untils) = (numbers(ROW_ID)?, numbers(UNTIL)?);
-            let (row_ids, untils) = (row_ids.as_primitive::<Int64Type>(), untils.as_primitive::<Int64Type>());
-            let replaced = table.block(cache, REPLACED, block)?;
-            let first = (block * BLOCK_ROWS) as u32;
-            let block_end = end.min(first + table.block_rows(block) as u32);
-            for at in position..block_end {
-                let row = (at - first) as usize;
+        self.pieces(&rows, &mut |block, within| {
+            let (row_ids, untils) = (self.numbers(ROW_ID, block)?, self.numbers(UNTIL, block)?);
+            let replaced = self.block(REPLACED, block)?;
+            for row in within {
                 let until = Timestamp(untils.value(row).cast_unsigned());
                 if until > read_ts {
-                    let row_id = row_ids.value(row).cast_unsigned();
-                    visit(&Entry { row_id, until, position: at, file: &self.file, row, replaced: &replaced })?;
+                    let (row_id, position) = (row_ids.value(row).cast_unsigned(), (block * BLOCK_ROWS + row) as u32);
+                    visit(&Entry { row_id, until, position, file: &self.file, row, replaced: &replaced })?;
                 }
             }
+            Ok(())
+        })
+    }
+
+    /// Visits what was replaced of some rows: the row id, since when it was so, and until when.
+    pub(super) fn spans(
+        &self,
+        rows: &std::ops::Range<u64>,
+        visit: &mut dyn FnMut(u64, Timestamp, Timestamp),
+    ) -> Result<()> {
+        self.pieces(rows, &mut |block, within| {
+            let [row_ids, sinces, untils] = [ROW_ID, SINCE, UNTIL].map(|column| self.numbers(column, block));
+            let (row_ids, sinces, untils) = (row_ids?, sinces?, untils?);
+            for row in within {
+                let [since, until] = [&sinces, &untils].map(|of| Timestamp(of.value(row).cast_unsigned()));
+                visit(row_ids.value(row).cast_unsigned(), since, until);
+            }
+            Ok(())
+        })
+    }
+
+    /// Visits the blocks that have something of some rows, each with the rows of the block.
+    fn pieces(
+        &self,
+        rows: &std::ops::Range<u64>,
+        visit: &mut dyn FnMut(usize, std::ops::Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (table, cache) = (&self.file.table, self.file.cache());
+        let mut position = table.lower_bound(cache, &history_key(rows.start, 0))? as usize;
+        let end = table.lower_bound(cache, &history_key(rows.end, 0))? as usize;
+        while position < end {
+            let block = position / BLOCK_ROWS;
+            let first = block * BLOCK_ROWS;
+            let block_end = end.min(first + table.block_rows(block));
+            visit(block, position - first..block_end - first)?;
             position = block_end;
         }
         Ok(())
+    }
+
+    /// A column of whole numbers.
+    fn numbers(&self, column: usize, block: usize) -> Result<Int64Array> {
+        Ok(self.block(column, block)?.decode(DataType::BigInt).as_primitive::<Int64Type>().clone())
+    }
+
+    /// The first position of a row, or of those behind it.
+    pub(super) fn first_of(&self, row_id: u64) -> Result<u32> {
+        self.file.table.lower_bound(self.file.cache(), &history_key(row_id, 0))
+    }
+
+    /// The row of a position.
+    pub(super) fn row_at(&self, position: u32) -> Result<u64> {
+        self.file.number_at(ROW_ID, position)
     }
 
     /// What is at a position, with its row id.
@@ -173,36 +214,17 @@ impl PastFile {
         Ok((self.file.number_at(ROW_ID, position)?, Old::read(&self.file, position)?))
     }
 
-    /// Adds what was replaced of some rows later than `read_ts`, with the row ids, in order.
-    pub(super) fn later(
-        &self,
-        rows: std::ops::Range<u64>,
-        read_ts: Timestamp,
-        visit: &mut dyn FnMut(u64, Old) -> Result<()>,
-    ) -> Result<()> {
-        if self.to <= read_ts || rows.is_empty() {
+    /// Adds what was replaced of a row later than `read_ts`, in order.
+    fn add_later(&self, row_id: u64, read_ts: Timestamp, all: &mut Vec<Old>) -> Result<()> {
+        if self.to <= read_ts {
             return Ok(());
         }
         let (table, cache) = (&self.file.table, self.file.cache());
-        let single = rows.end - rows.start == 1;
-        let from = table.lower_bound(cache, &history_key(rows.start, if single { read_ts.0 + 1 } else { 0 }))?;
-        let end = table.lower_bound(cache, &history_key(rows.end, 0))?;
-        let mut position = from;
-        while position < end {
-            let block = position as usize / weft_format::BLOCK_ROWS;
-            let untils = table.block(cache, UNTIL, block)?;
-            let row_ids = table.block(cache, ROW_ID, block)?;
-            let first = (block * weft_format::BLOCK_ROWS) as u32;
-            let block_end = end.min(first + table.block_rows(block) as u32);
-            for at in position..block_end {
-                let row = (at - first) as usize;
-                let until = untils.int_at(row).unwrap_or_default().cast_unsigned();
-                if until > read_ts.0 {
-                    let row_id = row_ids.int_at(row).unwrap_or_default().cast_unsigned();
-                    visit(row_id, Old::read(&self.file, at)?)?;
-                }
-            }
-            position = block_end;
+        let from = table.lower_bound(cache, &history_key(row_id, read_ts.0 + 1))?;
+        for position in from..self.first_of(row_id + 1)? {
+            let old = Old::read(&self.file, position)?;
+            assert!(all.last().is_none_or(|last| last.until < old.until), "files of history do not overlap (past 1)");
+            all.push(old);
         }
         Ok(())
     }
@@ -212,11 +234,7 @@ impl PastFile {
 pub(super) fn of_row(files: &[PastFile], row_id: u64, read_ts: Timestamp) -> Result<Vec<Old>> {
     let mut all: Vec<Old> = Vec::new();
     for file in files {
-        file.later(row_id..row_id + 1, read_ts, &mut |_, old| {
-            assert!(all.last().is_none_or(|last| last.until < old.until), "files of history do not overlap (past 1)");
-            all.push(old);
-            Ok(())
-        })?;
+        file.add_later(row_id, read_ts, &mut all)?;
     }
     Ok(all)
 }

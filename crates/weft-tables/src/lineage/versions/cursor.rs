@@ -2,7 +2,6 @@
 
 use weft_format::{Result, Timestamp};
 
-use super::super::files::history_key;
 use super::super::past::{Old, PastFile};
 use super::super::scan::RowIds;
 
@@ -12,9 +11,12 @@ struct Cursor {
     first: u32,
     /// One more than the position that comes next.
     end: u32,
-    /// What was read and not taken: the row, and what its change replaced.
-    next: Option<(u64, Old)>,
+    /// What comes next, of which row; none: it was not looked at.
+    next: Option<u64>,
 }
+
+/// So many positions are looked at one by one before one is searched.
+const STEPS: u32 = 16;
 
 /// Some rows of all files.
 #[derive(Default)]
@@ -24,13 +26,35 @@ pub(super) struct Cursors {
 }
 
 impl Cursor {
-    /// Goes back to the latest change at or before those of a row.
+    /// Goes back to the latest change of a row, or of those before it.
     fn seek(&mut self, row_id: u64) -> Result<()> {
-        while self.next.as_ref().is_none_or(|next| next.0 > row_id) && self.end > self.first {
+        let mut steps = 0;
+        while self.end > self.first {
+            let next = match self.next {
+                Some(next) => next,
+                None => *self.next.insert(self.file.row_at(self.end - 1)?),
+            };
+            if next <= row_id {
+                return Ok(());
+            }
+            self.next = None;
             self.end -= 1;
-            self.next = Some(self.file.at(self.end)?);
+            steps += 1;
+            if steps == STEPS {
+                self.end = self.file.first_of(row_id + 1)?.clamp(self.first, self.end);
+            }
         }
         Ok(())
+    }
+
+    /// The latest change of a row that was not taken yet.
+    fn take(&mut self, row_id: u64) -> Result<Option<Old>> {
+        self.seek(row_id)?;
+        if self.next.take_if(|next| *next == row_id).is_none() {
+            return Ok(None);
+        }
+        self.end -= 1;
+        self.file.at(self.end).map(|(_, old)| Some(old))
     }
 }
 
@@ -39,9 +63,7 @@ impl Cursors {
     pub(super) fn new(files: &[PastFile], rows: &RowIds, after: Timestamp) -> Result<Cursors> {
         let mut all = Vec::new();
         for file in files.iter().rev().filter(|file| file.to > after) {
-            let (table, cache) = (&file.file.table, file.file.cache());
-            let first = table.lower_bound(cache, &history_key(rows.start, 0))?;
-            let end = table.lower_bound(cache, &history_key(rows.end, 0))?;
+            let (first, end) = (file.first_of(rows.start)?, file.first_of(rows.end)?);
             all.push(Cursor { file: file.clone(), first, end, next: None });
         }
         Ok(Cursors { all })
@@ -50,8 +72,7 @@ impl Cursors {
     /// The latest change of a row that was not taken yet; rows are asked for from the last to the first.
     pub(super) fn take(&mut self, row_id: u64) -> Result<Option<Old>> {
         for cursor in &mut self.all {
-            cursor.seek(row_id)?;
-            if let Some((_, old)) = cursor.next.take_if(|next| next.0 == row_id) {
+            if let Some(old) = cursor.take(row_id)? {
                 return Ok(Some(old));
             }
         }

@@ -48,8 +48,8 @@ impl VersionPartition {
             }
             Some(Piece::Block(rows)) => {
                 let touched = plan.touched(&rows)?;
-                self.take(plan.scan.read_pages(rows.clone(), touched.iter().copied(), Some(plan.begun()))?);
-                self.walk = Walk::new(&plan, &rows, touched.into_iter())?;
+                self.take(plan.scan.read_pages(rows.clone(), touched.rows.iter().copied(), Some(plan.begun()))?);
+                self.walk = Walk::new(&plan, &rows, touched.walked.into_iter())?;
             }
         }
         Ok(true)
