@@ -15,8 +15,9 @@ use sqlparser::ast::{
     Expr as SqlExpr, SelectItem, Statement, Value as SqlValue, Visit, Visitor, visit_expressions_mut,
 };
 use weft_expr::builtins::{self, Volatility};
-use weft_expr::{cast, is_integer, text};
+use weft_expr::{Local, cast, is_integer, text};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
+use weft_kernel::Transaction;
 
 use crate::binding::{Moment, When};
 use crate::context::StatementContext;
@@ -39,10 +40,7 @@ impl StatementContext<'_> {
         if query.moments().is_empty() {
             return Ok(Arc::new([]));
         }
-        if self.txn.is_past() {
-            let message = "FOR SYSTEM_TIME in a transaction that reads the past is not supported";
-            return Err(Error::new(Code::FeatureNotSupported, message).hint("COMMIT it, or leave out the clause"));
-        }
+        check_present(self.txn)?;
         let moment = |expr: &SqlExpr| {
             let when = match period_of(expr) {
                 Some((kind, bounds)) => self.period(kind, &bounds)?,
@@ -55,46 +53,14 @@ impl StatementContext<'_> {
 
     /// The commit that the expression of AS OF says.
     pub(crate) fn commit_of(&self, expr: &SqlExpr) -> Result<Timestamp> {
-        let engine = self.txn.engine();
-        match self.bound_of(expr)? {
-            Some(Bound::Commit(commit)) => engine.commit_named(commit),
-            Some(Bound::Wall(micros)) => engine.commit_at(micros),
-            None => {
-                let error = Error::new(Code::InvalidParameterValue, "the moment of AS OF is NULL");
-                Err(error.hint("name a timestamptz, or the number of a commit"))
-            }
-        }
+        commit_at(self.txn, self.bound_of(expr)?)
     }
 
     /// What an expression says of a moment; none: it is NULL.
     pub(crate) fn bound_of(&self, expr: &SqlExpr) -> Result<Option<Bound>> {
         check(expr)?;
         let (value, data_type) = self.value(expr)?;
-        let number = |number: i64| {
-            let commit = u64::try_from(number).map_err(|_| {
-                Error::new(Code::InvalidParameterValue, format!("there is no commit {number}")).hint("they begin at 1")
-            })?;
-            Ok(Some(Bound::Commit(Timestamp(commit))))
-        };
-        let micros = match (value, data_type) {
-            (Value::Null, _) => return Ok(None),
-            (Value::Int(commit), from) if is_integer(from) => return number(commit),
-            (Value::Text(text), _) => match text.trim().parse() {
-                Ok(commit) => return number(commit),
-                Err(_) => text::parse(&text, DataType::TimestampTz, self.local)?,
-            },
-            (value, from @ (DataType::TimestampTz | DataType::Timestamp | DataType::Date)) => {
-                cast(value, from, DataType::TimestampTz, self.local)?
-            }
-            (_, from) => {
-                let message = format!("AS OF takes a timestamptz or a bigint, not {}", text::type_name(from));
-                return Err(Error::new(Code::DatatypeMismatch, message).hint("cast it"));
-            }
-        };
-        match micros {
-            Value::Int(micros) => Ok(Some(Bound::Wall(micros))),
-            _ => Err(Error::internal("a timestamptz is a number")),
-        }
+        bound(value, data_type, self.local)
     }
 
     /// The value of an expression without columns, by the point engine or, where it does not know it, the query engine.
@@ -145,8 +111,58 @@ impl StatementContext<'_> {
     }
 }
 
+/// Fails in a transaction that reads the past as a whole.
+pub(crate) fn check_present(txn: &Transaction) -> Result<()> {
+    if !txn.is_past() {
+        return Ok(());
+    }
+    let message = "FOR SYSTEM_TIME in a transaction that reads the past is not supported";
+    Err(Error::new(Code::FeatureNotSupported, message).hint("COMMIT it, or leave out the clause"))
+}
+
+/// What a value says of a moment; none: it is NULL.
+pub(crate) fn bound(value: Value, data_type: DataType, local: &Local) -> Result<Option<Bound>> {
+    let number = |number: i64| {
+        let commit = u64::try_from(number).map_err(|_| {
+            Error::new(Code::InvalidParameterValue, format!("there is no commit {number}")).hint("they begin at 1")
+        })?;
+        Ok(Some(Bound::Commit(Timestamp(commit))))
+    };
+    let micros = match (value, data_type) {
+        (Value::Null, _) => return Ok(None),
+        (Value::Int(commit), from) if is_integer(from) => return number(commit),
+        (Value::Text(text), _) => match text.trim().parse() {
+            Ok(commit) => return number(commit),
+            Err(_) => text::parse(&text, DataType::TimestampTz, local)?,
+        },
+        (value, from @ (DataType::TimestampTz | DataType::Timestamp | DataType::Date)) => {
+            cast(value, from, DataType::TimestampTz, local)?
+        }
+        (_, from) => {
+            let message = format!("AS OF takes a timestamptz or a bigint, not {}", text::type_name(from));
+            return Err(Error::new(Code::DatatypeMismatch, message).hint("cast it"));
+        }
+    };
+    match micros {
+        Value::Int(micros) => Ok(Some(Bound::Wall(micros))),
+        _ => Err(Error::internal("a timestamptz is a number")),
+    }
+}
+
+/// The commit of a moment.
+pub(crate) fn commit_at(txn: &Transaction, bound: Option<Bound>) -> Result<Timestamp> {
+    match bound {
+        Some(Bound::Commit(commit)) => txn.engine().commit_named(commit),
+        Some(Bound::Wall(micros)) => txn.engine().commit_at(micros),
+        None => {
+            let error = Error::new(Code::InvalidParameterValue, "the moment of AS OF is NULL");
+            Err(error.hint("name a timestamptz, or the number of a commit"))
+        }
+    }
+}
+
 /// Refuses what has no value of its own, or another each time.
-fn check(expr: &SqlExpr) -> Result<()> {
+pub(crate) fn check(expr: &SqlExpr) -> Result<()> {
     struct Parts;
     impl Visitor for Parts {
         type Break = Error;

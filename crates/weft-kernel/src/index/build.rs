@@ -270,8 +270,8 @@ impl Chunk {
     fn clear(&mut self) {
         self.bytes.clear();
         self.places.clear();
-        self.budget.release(self.charged);
-        self.charged = 0;
+        // Given back once, also by who is stopped in the middle of it.
+        self.budget.release(std::mem::take(&mut self.charged));
     }
 }
 

@@ -30,6 +30,7 @@ mod insert;
 mod key;
 mod literal;
 mod order;
+mod past;
 mod plan;
 mod planner;
 mod predicate;

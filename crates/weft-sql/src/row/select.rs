@@ -12,6 +12,7 @@ use weft_kernel::TableRef;
 use super::access::{IndexAccess, Wish};
 use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
+use super::past::{At, PastMoment, left_to_queries, without_moment};
 use super::planner::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
@@ -123,6 +124,7 @@ pub(super) struct PointSelect {
     order: Option<Order>,
     window: Window,
     locking: Option<RowLocking>,
+    moment: Option<PastMoment>,
 }
 
 impl PointSelect {
@@ -134,6 +136,22 @@ impl PointSelect {
         query: &Query,
         select: &Select,
         planner: &mut Planner<'_>,
+    ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
+        match without_moment(&select.from) {
+            None => PointSelect::of_table(query, select, planner, None),
+            Some((from, moment)) => {
+                let moment = PastMoment::bind(&moment, planner)?;
+                let select = Select { from, ..select.clone() };
+                PointSelect::of_table(query, &select, planner, Some(moment)).map_err(left_to_queries)
+            }
+        }
+    }
+
+    fn of_table(
+        query: &Query,
+        select: &Select,
+        planner: &mut Planner<'_>,
+        moment: Option<PastMoment>,
     ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
         let (shape, name) = planner.single_table(&select.from)?;
         let conditions = Conditions::bind(select.selection.as_ref(), &shape, &name, planner)?;
@@ -154,6 +172,9 @@ impl PointSelect {
             None => Some(Wish { parts: Vec::new(), descending: false }),
         };
         let mut key = KeyClause::choose(conditions, &shape, planner.tables, wish.as_ref())?;
+        if moment.is_some() && (matches!(key.keys, Keys::Index(_)) || !query.locks.is_empty()) {
+            return Err(BindError::Unsupported("a look at the past without the whole key".into()));
+        }
         if key.ordered().is_some() {
             order = None;
         }
@@ -175,7 +196,7 @@ impl PointSelect {
             && projection.exprs.iter().enumerate().all(|(index, expr)| expr.as_column() == Some(index));
         let counts = count.is_some();
         let projection = (!is_direct && !counts).then_some(projection);
-        Ok((PointSelect { shape, key, fetch, filter, projection, counts, order, window, locking }, columns))
+        Ok((PointSelect { shape, key, fetch, filter, projection, counts, order, window, locking, moment }, columns))
     }
 
     /// None when the index finds too much.
@@ -234,6 +255,7 @@ impl PointSelect {
 
     /// Reads the rows of these keys, in this order or sorted, until there are enough.
     fn read_keys(&self, keys: Vec<Vec<u8>>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
+        let past = self.past(context)?;
         let mut row = Vec::with_capacity(self.fetch.len());
         let mut sorted = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
@@ -241,7 +263,7 @@ impl PointSelect {
                 break;
             }
             context.check_cancel(number)?;
-            if !context.txn.get(&self.shape.table, &key, &self.fetch, &mut row)? {
+            if !self.get(&key, &mut row, &past, context)? {
                 continue;
             }
             if let Some(filter) = &self.filter
@@ -266,11 +288,27 @@ impl PointSelect {
         Ok(())
     }
 
+    /// The moment of this execution, if it reads the past.
+    fn past(&self, context: &RowContext<'_>) -> Result<Option<At>> {
+        self.moment.as_ref().map(|moment| moment.at(&self.shape.table, context)).transpose()
+    }
+
+    /// The columns of the row of a key; false when there is none.
+    fn get(&self, key: &[u8], row: &mut Vec<Value>, past: &Option<At>, context: &RowContext<'_>) -> Result<bool> {
+        match past {
+            Some(past) => past.get(&self.shape.table, key, &self.fetch, row),
+            None => context.txn.get(&self.shape.table, key, &self.fetch, row),
+        }
+    }
+
     /// The row of one key, as it was read.
     fn read_one(&self, parts: &[Expr], columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
         let mut values = Vec::with_capacity(self.fetch.len());
         let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
-            Some(key) => context.txn.get(&self.shape.table, &key, &self.fetch, &mut values)?,
+            Some(key) => {
+                let past = self.past(context)?;
+                self.get(&key, &mut values, &past, context)?
+            }
             None => false,
         };
         let (width, count) = (self.fetch.len(), usize::from(found));
@@ -289,6 +327,7 @@ impl PointSelect {
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
         let mut lines = vec![format!("Point engine: point lookup on {name} by {}", self.key.by())];
+        lines.extend(self.moment.iter().map(|moment| format!("  As of: {}", moment.text)));
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
         lines.extend(self.locking.iter().map(|locking| format!("  {}", locking.explain())));

@@ -134,12 +134,13 @@ impl PastFile {
             && self.file.table.stats(column).may_match(predicate)
     }
 
-    /// Visits what was replaced of some rows later than `read_ts`, in the order of row ids and times.
+    /// Visits what was replaced of some rows later than `read_ts`, in the order of row ids and times; `visit` says
+    /// whether it wants more of the row.
     pub(super) fn walk(
         &self,
         rows: std::ops::Range<u64>,
         read_ts: Timestamp,
-        visit: &mut dyn FnMut(&Entry<'_>) -> Result<()>,
+        mut visit: impl FnMut(&Entry<'_>) -> Result<bool>,
     ) -> Result<()> {
         if self.to <= read_ts || rows.is_empty() {
             return Ok(());
@@ -147,11 +148,16 @@ impl PastFile {
         self.pieces(&rows, &mut |block, within| {
             let (row_ids, untils) = (self.numbers(ROW_ID, block)?, self.numbers(UNTIL, block)?);
             let replaced = self.block(REPLACED, block)?;
+            let (row_ids, untils) = (&row_ids.values()[..within.end], &untils.values()[..within.end]);
+            let mut done = None;
             for row in within {
-                let until = Timestamp(untils.value(row).cast_unsigned());
-                if until > read_ts {
-                    let (row_id, position) = (row_ids.value(row).cast_unsigned(), (block * BLOCK_ROWS + row) as u32);
-                    visit(&Entry { row_id, until, position, file: &self.file, row, replaced: &replaced })?;
+                let until = Timestamp(untils[row].cast_unsigned());
+                if until <= read_ts || done == Some(row_ids[row]) {
+                    continue;
+                }
+                let (row_id, position) = (row_ids[row].cast_unsigned(), (block * BLOCK_ROWS + row) as u32);
+                if !visit(&Entry { row_id, until, position, file: &self.file, row, replaced: &replaced })? {
+                    done = Some(row_ids[row]);
                 }
             }
             Ok(())

@@ -476,6 +476,9 @@ impl Suite {
                 _ => Predicate::Compare { column, op, value },
             });
         }
+        if self.random.below(4) == 0 {
+            predicates.extend(self.key_predicates(table));
+        }
         let (partitions, batch_rows) = (self.random.below(3) as usize + 1, [7, 8192][self.random.below(2) as usize]);
         let ts = view.read_ts;
         let mut found = scan_rows(table, view, &projection, &predicates, partitions, batch_rows).expect("scans");

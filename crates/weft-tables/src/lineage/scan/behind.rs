@@ -98,23 +98,23 @@ impl<'a> Behind<'a> {
         let columns = ordinals.into_iter().map(|ordinal| (ordinal, vec![Place::PAGE; rows.len()])).collect();
         let mut behind = Behind { plan, segment, block, first: row_ids.start, rows, columns };
         for (number, past) in plan.layout.base.past.iter().enumerate() {
-            past.walk(row_ids.clone(), read_ts, &mut |entry| behind.note(number, entry))?;
+            past.walk(row_ids.clone(), read_ts, |entry| behind.note(number, entry))?;
         }
         Ok(Some(behind))
     }
 
-    /// What history says next of a row.
-    fn note(&mut self, file: usize, entry: &Entry<'_>) -> Result<()> {
+    /// What history says next of a row; whether more of the row is wanted.
+    fn note(&mut self, file: usize, entry: &Entry<'_>) -> Result<bool> {
         let at = (entry.row_id - self.first) as usize;
         // A row of a segment that is gone has no page.
-        let Some(row) = self.rows.get_mut(at).filter(|row| row.is_touched) else { return Ok(()) };
+        let Some(row) = self.rows.get_mut(at).filter(|row| row.is_touched) else { return Ok(false) };
         assert!(row.last < entry.until, "history is in order (past 1)");
         if row.last == Timestamp(0) {
             row.is_seen = entry.is_seen_at(self.plan.read_ts())?;
         }
         row.last = entry.until;
         if !row.is_seen || row.open == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let columns = &mut self.columns;
         entry.with_replaced(|bits| {
@@ -125,7 +125,7 @@ impl<'a> Behind<'a> {
                 }
             }
         });
-        Ok(())
+        Ok(row.open > 0)
     }
 
     /// The row ids of the rows that were changed later, ascending.

@@ -15,6 +15,7 @@
 mod assembled;
 mod behind;
 mod block;
+mod only;
 mod own;
 mod partition;
 mod plan;
@@ -26,7 +27,7 @@ use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::BlockPartition;
-pub(super) use self::plan::{Plan, RowIds};
+pub(super) use self::plan::{Piece, Plan, RowIds};
 use super::store::Store;
 
 impl Store {

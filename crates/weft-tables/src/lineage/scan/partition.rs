@@ -9,7 +9,7 @@ use weft_contract::Partition;
 use weft_format::Result;
 
 use super::behind::Behind;
-use super::plan::{Plan, RowIds};
+use super::plan::{Piece, Plan, RowIds};
 
 /// A partition of a scan of a [`Store`](super::super::store::Store).
 pub(super) struct BlockPartition {
@@ -58,10 +58,12 @@ impl Partition for BlockPartition {
                 self.take(plan.read_own()?);
             } else if let Some((segment, block)) = plan.next_built() {
                 self.take(plan.read_built(segment, block)?);
-            } else if let Some(rows) = plan.next_rows() {
-                self.block(&plan, rows)?;
             } else {
-                return Ok(None);
+                match plan.next_piece() {
+                    Some(Piece::Block(rows)) => self.block(&plan, rows)?,
+                    Some(Piece::Row(row_id)) => self.take(plan.read_row(row_id)?),
+                    None => return Ok(None),
+                }
             }
         }
     }

@@ -16,6 +16,7 @@ use super::super::segment::Segment;
 use super::super::store::Store;
 use super::super::tails::Tails;
 use super::super::version::Hops;
+use super::only::Only;
 
 /// Everything that the partitions of a scan share.
 pub(in crate::lineage) struct Plan {
@@ -35,12 +36,22 @@ pub(in crate::lineage) struct Plan {
     /// The first row id that no row of the snapshot has.
     end: u64,
     next: AtomicU64,
+    /// The rows alone that can satisfy the conditions; none: all may.
+    only: Option<Only>,
     has_given_own: AtomicU64,
     pub(in crate::lineage) metrics: Arc<ScanMetrics>,
 }
 
 /// Row ids that one partition reads at once.
 pub(in crate::lineage) type RowIds = std::ops::Range<u64>;
+
+/// What a partition reads at once.
+pub(in crate::lineage) enum Piece {
+    /// Rows of a block.
+    Block(RowIds),
+    /// One row, by its key.
+    Row(u64),
+}
 
 impl Plan {
     pub(in crate::lineage) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
@@ -70,6 +81,7 @@ impl Plan {
             // What comes in from now on the snapshot does not see.
             end: store.next_row_id(),
             next: AtomicU64::new(0),
+            only: Only::new(store, &layout, schema, &request.predicates)?,
             has_given_own: AtomicU64::new(0),
             metrics,
             layout,
@@ -81,8 +93,16 @@ impl Plan {
         self.request.view.read_ts
     }
 
+    /// What nobody took yet.
+    pub(in crate::lineage) fn next_piece(&self) -> Option<Piece> {
+        match &self.only {
+            None => self.next_rows().map(Piece::Block),
+            Some(only) => only.next().map(Piece::Row),
+        }
+    }
+
     /// The next row ids that nobody took and that somebody may have.
-    pub(in crate::lineage) fn next_rows(&self) -> Option<RowIds> {
+    fn next_rows(&self) -> Option<RowIds> {
         loop {
             let first = self.next.fetch_add(self.block_rows, Ordering::Relaxed);
             if first >= self.end {

@@ -1,4 +1,4 @@
-//! Rows of a block that tails have something of.
+//! Rows that are read apart from the pages of their block: those that tails have something of, and the row of a key.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +30,17 @@ impl Plan {
                 let is_seen = |slot: &u32| range.find(*slot, read_ts).is_some();
                 range.touched(slots).filter(is_seen).for_each(|slot| add(first + u64::from(slot)));
             }
+        }
+    }
+
+    /// A row, if the snapshot sees it and it satisfies the predicates.
+    pub(super) fn read_row(&self, row_id: u64) -> Result<Option<RecordBatch>> {
+        if self.hidden.binary_search(&row_id).is_ok() {
+            return Ok(None);
+        }
+        match self.layout.version(row_id, self.read_ts())? {
+            Some(version) => Assembled::new(self, vec![version]).read(),
+            None => Ok(None),
         }
     }
 

@@ -8,8 +8,9 @@ use arrow_array::RecordBatch;
 use weft_contract::Partition;
 use weft_format::Result;
 
+use super::super::scan::Piece;
 use super::output::Found;
-use super::plan::{Piece, VersionPlan};
+use super::plan::VersionPlan;
 use super::walk::Walk;
 
 /// See the module.
@@ -41,7 +42,7 @@ impl VersionPartition {
     /// Begins what nobody has taken; false when all is taken.
     fn begin(&mut self) -> Result<bool> {
         let plan = self.plan.clone();
-        match plan.next_piece() {
+        match plan.scan.next_piece() {
             None => return Ok(false),
             Some(Piece::Row(row_id)) => {
                 self.walk = Walk::new(&plan, &(row_id..row_id + 1), std::iter::once(row_id))?;

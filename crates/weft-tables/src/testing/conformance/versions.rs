@@ -87,7 +87,7 @@ impl Suite {
     }
 
     /// Of one key alone.
-    fn key_predicates(&mut self, table: &TableRef) -> Vec<Predicate> {
+    pub(super) fn key_predicates(&mut self, table: &TableRef) -> Vec<Predicate> {
         let values = super::row_values(self.random.below(self.options.keys), &mut self.random);
         let equal = |&column: &usize| {
             let (op, value) = (CompareOp::Eq, values[column].clone());
