@@ -10,15 +10,16 @@
 //!    commit is acknowledged before it is durable.
 //! 2. A bounded number is kept, old ones and new ones.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_format::{CompareOp, Predicate, TableId, Timestamp};
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::{PastSnapshot, TableRef, Transaction};
 
-use crate::model::{State, differences, show};
+use crate::model::{Row, State, differences, show};
 use crate::placed::places_of;
 use crate::random::Random;
-use crate::scan::scan_at;
+use crate::scan::{scan, scan_at};
 use crate::tables::static_name;
 
 /// How many are kept.
@@ -81,7 +82,8 @@ impl Moments {
             let Some(table) = txn.table(name).ok().filter(|table| table.def.id == id) else { continue };
             let commit = moment.commit;
             let past = txn.past(commit).unwrap_or_else(|error| panic!("violation: {name} as of {commit}: {error}"));
-            moment.compare(name, &table, &past, random);
+            let present = scan(txn, &table, random).unwrap_or_else(|error| panic!("violation: {name}: {error}"));
+            moment.compare(name, &table, &past, &present, random);
             compared += 1;
         }
         compared
@@ -93,7 +95,14 @@ impl Moments {
 }
 
 impl Moment {
-    fn compare(&self, name: &'static str, table: &TableRef, past: &weft_kernel::PastSnapshot, random: &mut Random) {
+    fn compare(
+        &self,
+        name: &'static str,
+        table: &TableRef,
+        past: &PastSnapshot,
+        present: &BTreeMap<Vec<u8>, Row>,
+        random: &mut Random,
+    ) {
         let commit = self.commit;
         let read = |predicates: Vec<Predicate>, random: &mut Random| {
             let view = past.view(table);
@@ -110,6 +119,20 @@ impl Moment {
             "violation: {name} as of {commit} is not what it was then:\n  {}",
             differences.join("\n  ")
         );
+        // Those of now, too: they may not have been there, or not have been the same.
+        for keys in [&rows, present] {
+            for _ in 0..KEYS.min(keys.len() as u64) {
+                let at = random.below(keys.len() as u64) as usize;
+                let key = keys.keys().nth(at).expect("it is below the length");
+                let read = table.table.read_row(key, commit);
+                let read = read.unwrap_or_else(|error| panic!("violation: {name} as of {commit} by key: {error}"));
+                assert_eq!(
+                    show(read.as_ref()),
+                    show(rows.get(key)),
+                    "violation: {name} as of {commit} by key and by scan"
+                );
+            }
+        }
         for _ in 0..KEYS.min(rows.len() as u64) {
             let (key, row) = rows.iter().nth(random.below(rows.len() as u64) as usize).expect("it is below the length");
             let equal = |&column: &usize| {

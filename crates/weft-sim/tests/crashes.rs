@@ -90,16 +90,25 @@ fn unique_values_stay_unique_beside_bulk_statements_and_crashes() {
 #[test]
 fn lineage_tables_keep_every_past_state() {
     let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 120 } else { 360 });
+    if let Some(seed) = setting("WEFT_SIM_SEED") {
+        let report = run_scenario(Scenario::of_lineage(seed), LINEAGE_CRASHES, true);
+        println!("{report}");
+        assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+        return;
+    }
     let seeds = crashes.div_ceil(LINEAGE_CRASHES);
     let (scenario, first_seed) = (Scenario::of_lineage, setting("WEFT_SIM_FIRST_SEED").unwrap_or(0));
     let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed: LINEAGE_CRASHES, threads: threads() };
     let report = campaign.run();
-    assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+    let replay = "replay one seed with its trace: WEFT_SIM_SEED=<seed> cargo test -p weft-sim lineage_tables";
+    assert!(report.failures.is_empty(), "{}\n{replay}", report.failures.join("\n"));
     println!("{report}");
     assert!(report.counts.past > seeds, "{} tables were read as of a moment before", report.counts.past);
     let of_lineage = weft_tables::lineage_method();
-    let steps = of_lineage.steps().iter().map(|step| step.name());
-    let missed: Vec<&str> = steps.filter(|name| !report.crashes_after.contains_key(name)).collect();
+    let steps = || of_lineage.steps().iter().map(|step| step.name());
+    let unreached: Vec<&str> = steps().filter(|name| !report.steps.contains_key(name)).collect();
+    assert!(unreached.is_empty(), "not reached: {unreached:?}");
+    let missed: Vec<&str> = steps().filter(|name| !report.crashes_after.contains_key(name)).collect();
     println!("not crashed after: {missed:?}");
     assert!(crashes < 1000 || missed.is_empty(), "not crashed after {missed:?}");
 }

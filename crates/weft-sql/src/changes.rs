@@ -3,7 +3,7 @@
 //! ```text
 //!   weft_difference('t', a, b)      FROM t (there at b, not at a) n FULL JOIN t (there at a, not at b) o ON n.k = o.k
 //!     change   k   old_v   new_v
-//!     insert   1   NULL    x           in key order of nothing: say ORDER BY
+//!     insert   1   NULL    x           rows come in any order
 //!     update   2   x       y
 //!     delete   3   z       NULL
 //!
@@ -23,11 +23,12 @@ use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, Query, Statement, TableAlias, TableFactor, TableVersion, Value, Visit,
     VisitMut, Visitor, VisitorMut,
 };
+use weft_expr::builtins::{self, Volatility};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{TableRef, Transaction};
 use weft_pgcatalog::quoted;
 
-use crate::expr::relation_argument;
+use crate::expr::{function_name, relation_argument};
 use crate::parse::{Parsed, PeriodKind, fold, parse, period};
 use crate::resolve;
 
@@ -70,6 +71,12 @@ pub(crate) fn has_calls(statement: &Statement) -> bool {
     statement.visit(&mut Calls).is_break()
 }
 
+/// Whether a text may have such a call.
+pub(crate) fn names_any(text: &str) -> bool {
+    let text = text.to_lowercase();
+    [Kind::Difference, Kind::RowHistory].iter().any(|kind| text.contains(kind.name()))
+}
+
 /// The table that a call reads, as names are inside; none: FROM has no such call there.
 pub(crate) fn table_of(factor: &TableFactor) -> Result<Option<String>> {
     called(factor).map(|(kind, args)| named_table(kind, &args)).transpose()
@@ -103,7 +110,10 @@ pub(crate) fn expanded(txn: &Transaction, factor: &TableFactor) -> Result<Option
     let from = written_name(txn, &table);
     let mut query = match kind {
         Kind::Difference if args.len() == 3 => difference(&from, &key, &names)?,
-        Kind::RowHistory if args.len() == key.len() + 1 => row_history(&from, &key, &names)?,
+        Kind::RowHistory if args.len() == key.len() + 1 => {
+            args[1..].iter().try_for_each(check_key)?;
+            row_history(&from, &key, &names, promises_all(&table))?
+        }
         Kind::Difference => return Err(wrong_arguments("weft_difference takes a table and two moments")),
         Kind::RowHistory => {
             let (count, key) = (key.len(), key.join(", "));
@@ -132,19 +142,57 @@ pub(crate) fn expanded(txn: &Transaction, factor: &TableFactor) -> Result<Option
     Ok(Some(TableFactor::Derived { lateral: false, subquery: Box::new(query), alias: Some(alias), sample: None }))
 }
 
-/// A call in FROM: which function, and its arguments.
+/// A call in FROM: which function, and its arguments; other forms of it are left to who refuses them.
 fn called(factor: &TableFactor) -> Option<(Kind, Vec<Expr>)> {
     let (name, args) = match factor {
-        TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
-        TableFactor::Function { name, args, .. } => (name, args),
+        TableFactor::Table { name, args: Some(args), with_ordinality: false, .. } if args.settings.is_none() => {
+            (name, &args.args)
+        }
+        TableFactor::Function { name, args, lateral: false, with_ordinality: false, .. } => (name, args),
         _ => return None,
     };
-    let kind = Kind::named(&fold(name.0.last()?.as_ident()?))?;
-    let given = args.iter().filter_map(|arg| match arg {
+    let parts = name.0.iter().map(|part| part.as_ident().map(fold)).collect::<Option<Vec<String>>>()?;
+    let kind = match &parts[..] {
+        [name] => Kind::named(name)?,
+        [schema, name] if schema == "pg_catalog" => Kind::named(name)?,
+        _ => return None,
+    };
+    let given = args.iter().map(|arg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
     });
-    Some((kind, given.collect()))
+    Some((kind, given.collect::<Option<Vec<Expr>>>()?))
+}
+
+/// Refuses what has no value of its own in the key of a row, or another each time.
+fn check_key(expr: &Expr) -> Result<()> {
+    struct Parts;
+    impl Visitor for Parts {
+        type Break = Error;
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
+            let what = match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => format!("the column {expr}"),
+                Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => "a subquery".to_owned(),
+                Expr::Function(function) => match function_name(function) {
+                    name if builtins::volatility(&name) == Volatility::Volatile => {
+                        format!("the volatile function {name}")
+                    }
+                    _ => return ControlFlow::Continue(()),
+                },
+                _ => return ControlFlow::Continue(()),
+            };
+            let error = Error::new(
+                Code::FeatureNotSupported,
+                format!("{what} in the key of weft_row_history is not supported"),
+            );
+            ControlFlow::Break(error.hint("name one row, by constants or parameters"))
+        }
+    }
+    match expr.visit(&mut Parts) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 fn named_table(kind: Kind, args: &[Expr]) -> Result<String> {
@@ -181,6 +229,13 @@ fn joined(parts: impl Iterator<Item = String>, by: &str) -> String {
 /// The difference of two moments; where the table is read it is named by its number.
 fn difference(from: &str, key: &[String], names: &[String]) -> Result<Query> {
     let others = || names.iter().filter(|name| !key.contains(name));
+    let given = others().flat_map(|name| [format!("old_{name}"), format!("new_{name}")]);
+    let given: Vec<String> = key.iter().cloned().chain(given).chain(["change".to_owned()]).collect();
+    if let Some((at, name)) = given.iter().enumerate().find(|(at, name)| given[..*at].contains(name)) {
+        let message = format!("weft_difference would have two columns called \"{name}\"");
+        let hint = format!("rename the column \"{}\"", if at + 1 == given.len() { "change" } else { name });
+        return Err(Error::new(Code::DuplicateColumn, message).hint(hint));
+    }
     let first = quoted(&key[0]);
     let keys = joined(key.iter().map(|k| format!("coalesce(n.{0}, o.{0}) AS {0}", quoted(k))), ", ");
     let columns = joined(
@@ -200,8 +255,14 @@ fn difference(from: &str, key: &[String], names: &[String]) -> Result<Query> {
     ))
 }
 
-/// The versions of a row, each column beside what it was before.
-fn row_history(from: &str, key: &[String], names: &[String]) -> Result<Query> {
+/// Whether a table promises to keep everything: then a version that nothing is known before is that of an insertion.
+fn promises_all(table: &TableRef) -> bool {
+    table.def.options.get("history").is_none_or(|kept| kept == "all")
+}
+
+/// The versions of a row, each column beside what it was before; `is_whole`: nothing of it was forgotten.
+fn row_history(from: &str, key: &[String], names: &[String], is_whole: bool) -> Result<Query> {
+    let first = if is_whole { "insert" } else { "oldest" };
     let is_row =
         joined(key.iter().enumerate().map(|(at, name)| format!("h.{} = \"{MARK}a{}\"", quoted(name), at + 1)), " AND ");
     let number = |at: usize, kind: char| format!("\"{MARK}{kind}{at}\"");
@@ -224,9 +285,11 @@ fn row_history(from: &str, key: &[String], names: &[String]) -> Result<Query> {
     of(&format!(
         "SELECT c.\"commit\", c.\"time\", c.change, c.column_name, c.old_value, c.new_value FROM (\
          SELECT begun AS \"commit\", begun_at AS \"time\", \
-         CASE WHEN follows THEN 'update' ELSE 'insert' END AS change, unnest(ARRAY[{name_list}]) AS column_name, \
+         CASE WHEN follows THEN 'update' WHEN is_first THEN '{first}' ELSE 'insert' END AS change, \
+         unnest(ARRAY[{name_list}]) AS column_name, \
          unnest(ARRAY[{old}]) AS old_value, unnest(ARRAY[{new}]) AS new_value \
-         FROM (SELECT v.*, coalesce(lag(v.ended) OVER w = v.begun, false) AS follows{before} FROM ({versions}) AS v \
+         FROM (SELECT v.*, coalesce(lag(v.ended) OVER w = v.begun, false) AS follows, \
+         lag(v.begun) OVER w IS NULL AS is_first{before} FROM ({versions}) AS v \
          WINDOW w AS (ORDER BY v.begun)) AS b \
          UNION ALL SELECT ended, ended_at, 'delete', unnest(ARRAY[{name_list}]), unnest(ARRAY[{new}]), \
          unnest(ARRAY[{nothing}]) FROM (SELECT v.*, lead(v.begun) OVER w IS DISTINCT FROM v.ended AS is_last \

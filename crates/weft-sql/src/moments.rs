@@ -116,8 +116,8 @@ pub(crate) fn check_present(txn: &Transaction) -> Result<()> {
     if !txn.is_past() {
         return Ok(());
     }
-    let message = "FOR SYSTEM_TIME in a transaction that reads the past is not supported";
-    Err(Error::new(Code::FeatureNotSupported, message).hint("COMMIT it, or leave out the clause"))
+    let message = "reading another moment in a transaction that reads the past is not supported";
+    Err(Error::new(Code::FeatureNotSupported, message).hint("COMMIT it, or leave out FOR SYSTEM_TIME"))
 }
 
 /// What a value says of a moment; none: it is NULL.

@@ -25,6 +25,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let seed = arguments.number("--seed", u64::from(std::process::id()))?;
     let plan = Plan::new(&mut arguments)?;
     arguments.finish()?;
+    if is_history && (kills > 0 || child.is_some()) {
+        return Err(Failure::Usage("demo history has no kill test".to_owned()));
+    }
     if let Some(starts) = child {
         return kill::run_child(&plan, &starts);
     }

@@ -8,6 +8,7 @@
 //! 1. A minute of the year is a commit: `minutes` has it, and when its row began says which.
 //! 2. The exit code is 0 only when each moment that was read equals what the source says of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -244,7 +245,7 @@ impl Board<'_> {
         Ok(())
     }
 
-    /// The most delayed flight, column by column; what changed on the board in the hour around its departure.
+    /// The most delayed flight, column by column; what changed on the board in the hour after it left.
     fn changes(&mut self, last: i64) -> Result<(), Failure> {
         let late = |event: &&Event| event.step == Step::Departed;
         let delay = |event: &Event| match self.flights[event.flight as usize][flight_column("dep_delay")] {
@@ -289,7 +290,33 @@ impl Board<'_> {
         outcomes[0].rows.iter().for_each(|row| grid.row(row.iter().map(text).collect()));
         grid.show()?;
         println!();
+        let count = |change: &str| {
+            let row = outcomes[0].rows.iter().find(|row| row[0] == Value::Text(change.into()));
+            row.map_or(0, |row| if let Value::Int(count) = row[1] { count } else { -1 })
+        };
+        let (found, expected) = ((count("insert"), count("update"), count("delete")), self.expected_changes(from, to));
+        if found != expected {
+            self.wrong += 1;
+            println!("  the difference has {found:?} rows inserted, updated and deleted, the source says {expected:?}");
+        }
         Ok(())
+    }
+
+    /// Flights that came, that changed, and that went between two minutes, by the source.
+    fn expected_changes(&self, from: i64, to: i64) -> (i64, i64, i64) {
+        let (mut came, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        for event in self.events.iter().filter(|event| from < event.minute && event.minute <= to) {
+            let flight = &self.flights[event.flight as usize];
+            let is_known = |name: &str| flight[flight_column(name)] != Value::Null;
+            match event.step {
+                Step::Scheduled => drop(came.insert(event.flight)),
+                Step::Departed if is_known("dep_delay") => drop(changed.insert(event.flight)),
+                Step::Arrived if is_known("arr_delay") => drop(changed.insert(event.flight)),
+                _ => {}
+            }
+        }
+        let changed = changed.difference(&came).count();
+        (came.len() as i64, changed as i64, 0)
     }
 
     /// What the past costs, and whether all is well.

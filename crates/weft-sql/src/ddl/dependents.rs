@@ -71,8 +71,11 @@ pub(crate) fn views_on(txn: &Transaction, id: u32) -> Vec<Arc<Object>> {
     objects.filter(|object| object.kind == ObjectKind::View && object.needs.contains(&id)).collect()
 }
 
-/// Whether a view's query may mean a column: it names it, or shows it by `*`.
+/// Whether a view's query may mean a column: it names it, shows it by `*`, or asks for all that changed.
 fn mentions(view: &Object, column: &str) -> bool {
+    if view.property("query").is_some_and(crate::changes::names_any) {
+        return true;
+    }
     let column = column.to_lowercase();
     let is_word = |c: char| c == '_' || c.is_alphanumeric();
     let texts = [view.property("query"), view.property("from")];

@@ -304,11 +304,9 @@ impl PointSelect {
     /// The row of one key, as it was read.
     fn read_one(&self, parts: &[Expr], columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
         let mut values = Vec::with_capacity(self.fetch.len());
+        let past = self.past(context)?;
         let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
-            Some(key) => {
-                let past = self.past(context)?;
-                self.get(&key, &mut values, &past, context)?
-            }
+            Some(key) => self.get(&key, &mut values, &past, context)?,
             None => false,
         };
         let (width, count) = (self.fetch.len(), usize::from(found));

@@ -99,6 +99,7 @@ pub(super) struct Entry<'a> {
 impl Entry<'_> {
     /// As [`Old::is_seen_at`].
     pub(super) fn is_seen_at(&self, read_ts: Timestamp) -> Result<bool> {
+        assert!(self.until > read_ts, "what ended before the snapshot says nothing of it");
         let (block, cache) = (self.position as usize / BLOCK_ROWS, self.file.cache());
         let was_alive = self.file.table.block(cache, WAS_ALIVE, block)?;
         if !was_alive.with_value(self.row, |value| value == ValueRef::Bool(true)) {
@@ -126,11 +127,9 @@ impl PastFile {
     /// Whether something that was replaced later than `read_ts` may satisfy a predicate; false is certain.
     pub(super) fn may_match(&self, predicate: &Predicate, read_ts: Timestamp) -> bool {
         let column = FIRST_OLD + predicate.column();
-        // A row that has no old value of the column has NULL there, and the page says what it is.
-        let has_values = || self.file.table.stats(column).null_count < u64::from(self.file.table.row_count());
+        // NULL is an old value, or that there is none: who asks for NULL finds out row by row.
         self.to > read_ts
             && column < self.file.table.column_count()
-            && has_values()
             && self.file.table.stats(column).may_match(predicate)
     }
 

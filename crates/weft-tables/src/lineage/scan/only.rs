@@ -27,6 +27,8 @@ impl Only {
     ) -> Result<Option<Only>> {
         let Some(key) = key_of(store, schema, predicates) else { return Ok(None) };
         let mut row_ids = layout.row_ids(&key).collect::<Result<Vec<u64>>>()?;
+        // A key that a load brought, and then a row by itself, has one of them twice.
+        row_ids.sort_unstable();
         row_ids.dedup();
         Ok(Some(Only { row_ids, taken: AtomicUsize::new(0) }))
     }
