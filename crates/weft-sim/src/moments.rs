@@ -7,7 +7,7 @@
 //! ```
 //!
 //! 1. A moment is noted when nothing of it can be lost any more: after a reopening, and while writers run when no
-//!    commit is acknowledged before it is durable.
+//!    commit is acknowledged before it is durable, and none fails to become so.
 //! 2. A bounded number is kept, old ones and new ones.
 
 use std::collections::BTreeMap;

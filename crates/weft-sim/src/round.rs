@@ -214,7 +214,7 @@ fn start_threads(
             env: env.clone(),
             engine: Arc::clone(engine),
             history: Arc::clone(history),
-            notes: scenario.async_percent == 0,
+            notes: scenario.async_percent == 0 && scenario.tolerated.is_empty(),
             random: Random::new(random.next_u64(), 2),
         };
         let name = format!("reader {}", reader.number);

@@ -35,7 +35,7 @@ impl BlockPartition {
     fn block(&mut self, plan: &Plan, rows: RowIds) -> Result<()> {
         if !plan.is_behind() {
             let recorded = plan.recorded(&rows);
-            self.take(plan.read_pages(rows, recorded.iter().copied(), None)?);
+            self.take(plan.read_pages(rows, recorded.iter().map(|row| row.row_id), None)?);
             self.take(plan.read_recorded(&recorded)?);
         } else if let Some(behind) = Behind::new(plan, &rows)? {
             self.take(plan.read_pages(rows, behind.touched(), None)?);

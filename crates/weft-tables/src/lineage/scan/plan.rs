@@ -110,7 +110,7 @@ impl Plan {
             }
             let rows = first..(first + self.block_rows).min(self.end);
             let in_base = self.layout.base.segment(first / u64::from(self.layout.base.segment_rows)).is_some();
-            if in_base || self.tails_seen().any(|tails| has_range(tails, &rows)) {
+            if in_base || self.tails_seen().any(|(_, tails)| has_range(tails, &rows)) {
                 return Some(rows);
             }
         }
@@ -141,10 +141,10 @@ impl Plan {
         self.read_ts() < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT)
     }
 
-    /// The tails that the snapshot sees something of.
-    pub(in crate::lineage) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
+    /// The tails that the snapshot sees something of, each with its place among the layout's.
+    pub(in crate::lineage) fn tails_seen(&self) -> impl Iterator<Item = (usize, &Arc<Tails>)> {
         let (read_ts, is_behind) = (self.read_ts(), self.is_behind());
-        self.layout.tails().filter(move |tails| !is_behind && tails.from <= read_ts)
+        self.layout.tails().enumerate().filter(move |(_, tails)| !is_behind && tails.from <= read_ts)
     }
 
     /// Whether the own rows are the caller's to give: once.

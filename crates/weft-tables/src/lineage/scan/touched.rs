@@ -1,36 +1,44 @@
 //! Rows that are read apart from the pages of their block: those that tails have something of, and the row of a key.
 
-use std::collections::BTreeSet;
-
 use arrow_array::RecordBatch;
 use weft_format::Result;
 
+use super::super::record::{Kind, Record};
 use super::assembled::Assembled;
 use super::plan::{Plan, RowIds};
 
-impl Plan {
-    /// The rows among some with a record that the snapshot sees, ascending.
-    pub(super) fn recorded(&self, rows: &RowIds) -> BTreeSet<u64> {
-        let mut recorded = BTreeSet::new();
-        self.add_recorded(rows, |row_id| {
-            recorded.insert(row_id);
-        });
-        recorded
-    }
+/// The newest record of a row that a snapshot sees.
+pub(in crate::lineage) struct Recorded<'a> {
+    pub(in crate::lineage) row_id: u64,
+    /// The place of its tails among the layout's, newest first.
+    tails: usize,
+    record: &'a Record,
+}
 
-    /// Rows among some with a record that the snapshot sees.
-    pub(in crate::lineage) fn add_recorded(&self, rows: &RowIds, mut add: impl FnMut(u64)) {
+impl Plan {
+    /// The rows among some of a block with a record that the snapshot sees, ascending.
+    pub(in crate::lineage) fn recorded(&self, rows: &RowIds) -> Vec<Recorded<'_>> {
         let read_ts = self.read_ts();
-        for tails in self.tails_seen() {
+        let mut found: Vec<Option<(usize, &Record)>> = Vec::new();
+        for (at, tails) in self.tails_seen() {
             let range_rows = u64::from(tails.range_rows());
             for number in rows.start / range_rows..=(rows.end - 1) / range_rows {
                 let Some(range) = tails.range(number).filter(|range| !range.is_after(read_ts)) else { continue };
                 let first = number * range_rows;
                 let slots = (rows.start.max(first) - first) as u32..(rows.end.min(first + range_rows) - first) as u32;
-                let is_seen = |slot: &u32| range.find(*slot, read_ts).is_some();
-                range.touched(slots).filter(is_seen).for_each(|slot| add(first + u64::from(slot)));
+                found.resize((rows.end - rows.start) as usize, None);
+                for slot in range.touched(slots) {
+                    let place = &mut found[(first + u64::from(slot) - rows.start) as usize];
+                    if place.is_none() {
+                        *place = range.find(slot, read_ts).map(|record| (at, record));
+                    }
+                }
             }
         }
+        let row = |(place, found): (usize, Option<(usize, _)>)| {
+            found.map(|(tails, record)| Recorded { row_id: rows.start + place as u64, tails, record })
+        };
+        found.into_iter().enumerate().filter_map(row).collect()
     }
 
     /// A row, if the snapshot sees it and it satisfies the predicates.
@@ -44,11 +52,12 @@ impl Plan {
         }
     }
 
-    /// The rows with records that the snapshot sees and that satisfy the predicates.
-    pub(super) fn read_recorded(&self, recorded: &BTreeSet<u64>) -> Result<Option<RecordBatch>> {
-        let is_shown = |row_id: &u64| self.hidden.binary_search(row_id).is_err();
-        let version = |row_id: u64| self.layout.version_in_tails(row_id, self.read_ts()).flatten();
-        let shown = recorded.iter().copied().filter(is_shown);
-        Assembled::new(self, shown.filter_map(version).collect()).read()
+    /// The rows with records that are there and that satisfy the predicates.
+    pub(super) fn read_recorded(&self, recorded: &[Recorded<'_>]) -> Result<Option<RecordBatch>> {
+        let is_shown =
+            |row: &&Recorded<'_>| row.record.kind != Kind::Delete && self.hidden.binary_search(&row.row_id).is_err();
+        let shown = recorded.iter().filter(is_shown);
+        let versions = shown.map(|row| self.layout.version_of_record(row.row_id, row.tails, row.record));
+        Assembled::new(self, versions.collect()).read()
     }
 }

@@ -35,7 +35,7 @@ impl VersionPlan {
     pub(super) fn touched(&self, rows: &RowIds) -> Result<Touched> {
         let place = |row_id: u64| (row_id - rows.start) as usize;
         let mut known = vec![Row::default(); place(rows.end)];
-        self.scan.add_recorded(rows, |row_id| known[place(row_id)].is_touched = true);
+        self.scan.recorded(rows).iter().for_each(|row| known[place(row.row_id)].is_touched = true);
         let (between, after) = (self.between(), self.period.after);
         for past in self.scan.layout.base.past.iter().filter(|past| past.to > after) {
             past.spans(rows, &mut |row_id, since, until| {
