@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Int64Array, cast::AsArray, types::Int64Type};
-use weft_format::{BLOCK_ROWS, Block, DataType, Predicate, Result, Timestamp, Value, ValueRef};
+use weft_format::{BLOCK_ROWS, Block, DataType, Predicate, Result, Timestamp, Value};
 
 use super::files::{OpenFile, history_key};
 use super::shapes::{FIRST_OLD, REPLACED, ROW_ID, SINCE, UNTIL, WAS_ALIVE, has_bit};
@@ -88,33 +88,19 @@ impl Old {
 pub(super) struct Entry<'a> {
     pub(super) row_id: u64,
     pub(super) until: Timestamp,
+    since: Timestamp,
+    was_alive: bool,
+    /// The bits of the columns that have an old value here.
+    pub(super) replaced: &'a [u8],
     /// Where in the file.
     pub(super) position: u32,
-    file: &'a OpenFile,
-    /// In its block.
-    row: usize,
-    replaced: &'a Block,
 }
 
 impl Entry<'_> {
     /// As [`Old::is_seen_at`].
-    pub(super) fn is_seen_at(&self, read_ts: Timestamp) -> Result<bool> {
+    pub(super) fn is_seen_at(&self, read_ts: Timestamp) -> bool {
         assert!(self.until > read_ts, "what ended before the snapshot says nothing of it");
-        let (block, cache) = (self.position as usize / BLOCK_ROWS, self.file.cache());
-        let was_alive = self.file.table.block(cache, WAS_ALIVE, block)?;
-        if !was_alive.with_value(self.row, |value| value == ValueRef::Bool(true)) {
-            return Ok(false);
-        }
-        let since = self.file.table.block(cache, SINCE, block)?;
-        Ok(since.int_at(self.row).unwrap_or_default().cast_unsigned() <= read_ts.0)
-    }
-
-    /// The bits of the columns that have an old value here.
-    pub(super) fn with_replaced(&self, each: impl FnOnce(&[u8])) {
-        self.replaced.with_value(self.row, |value| match value {
-            ValueRef::Bytes(bits) => each(bits),
-            _ => each(&[]),
-        });
+        self.was_alive && self.since <= read_ts
     }
 }
 
@@ -139,23 +125,33 @@ impl PastFile {
         &self,
         rows: std::ops::Range<u64>,
         read_ts: Timestamp,
-        mut visit: impl FnMut(&Entry<'_>) -> Result<bool>,
+        mut visit: impl FnMut(&Entry<'_>) -> bool,
     ) -> Result<()> {
         if self.to <= read_ts || rows.is_empty() {
             return Ok(());
         }
         self.pieces(&rows, &mut |block, within| {
-            let (row_ids, untils) = (self.numbers(ROW_ID, block)?, self.numbers(UNTIL, block)?);
-            let replaced = self.block(REPLACED, block)?;
+            let [row_ids, sinces, untils] = [ROW_ID, SINCE, UNTIL].map(|column| self.numbers(column, block));
+            let (row_ids, sinces, untils) = (row_ids?, sinces?, untils?);
             let (row_ids, untils) = (&row_ids.values()[..within.end], &untils.values()[..within.end]);
+            let was_alive = self.block(WAS_ALIVE, block)?.decode(DataType::Boolean);
+            let replaced = self.block(REPLACED, block)?.decode(DataType::Bytea);
+            let (was_alive, replaced) = (was_alive.as_boolean(), replaced.as_binary_view());
             let mut done = None;
             for row in within {
                 let until = Timestamp(untils[row].cast_unsigned());
                 if until <= read_ts || done == Some(row_ids[row]) {
                     continue;
                 }
-                let (row_id, position) = (row_ids[row].cast_unsigned(), (block * BLOCK_ROWS + row) as u32);
-                if !visit(&Entry { row_id, until, position, file: &self.file, row, replaced: &replaced })? {
+                let entry = Entry {
+                    row_id: row_ids[row].cast_unsigned(),
+                    until,
+                    since: Timestamp(sinces.value(row).cast_unsigned()),
+                    was_alive: was_alive.value(row),
+                    replaced: replaced.value(row),
+                    position: (block * BLOCK_ROWS + row) as u32,
+                };
+                if !visit(&entry) {
                     done = Some(row_ids[row]);
                 }
             }

@@ -104,28 +104,25 @@ impl<'a> Behind<'a> {
     }
 
     /// What history says next of a row; whether more of the row is wanted.
-    fn note(&mut self, file: usize, entry: &Entry<'_>) -> Result<bool> {
+    fn note(&mut self, file: usize, entry: &Entry<'_>) -> bool {
         let at = (entry.row_id - self.first) as usize;
         // A row of a segment that is gone has no page.
-        let Some(row) = self.rows.get_mut(at).filter(|row| row.is_touched) else { return Ok(false) };
+        let Some(row) = self.rows.get_mut(at).filter(|row| row.is_touched) else { return false };
         assert!(row.last < entry.until, "history is in order (past 1)");
         if row.last == Timestamp(0) {
-            row.is_seen = entry.is_seen_at(self.plan.read_ts())?;
+            row.is_seen = entry.is_seen_at(self.plan.read_ts());
         }
         row.last = entry.until;
         if !row.is_seen || row.open == 0 {
-            return Ok(false);
+            return false;
         }
-        let columns = &mut self.columns;
-        entry.with_replaced(|bits| {
-            for (ordinal, places) in columns.iter_mut() {
-                if places[at] == Place::PAGE && has_bit(bits, *ordinal) {
-                    places[at] = Place::new(file, entry.position);
-                    row.open -= 1;
-                }
+        for (ordinal, places) in &mut self.columns {
+            if places[at] == Place::PAGE && has_bit(entry.replaced, *ordinal) {
+                places[at] = Place::new(file, entry.position);
+                row.open -= 1;
             }
-        });
-        Ok(row.open > 0)
+        }
+        row.open > 0
     }
 
     /// The row ids of the rows that were changed later, ascending.
