@@ -19,6 +19,8 @@ use super::undo::{HistoryWriter, Undo};
 
 /// Rows of history that one core merges in a microsecond, about.
 const ROWS_PER_US: u64 = 1;
+/// The least bytes of a file that is not merged any more, whatever the memory.
+const HISTORY_BYTES_MIN: u64 = 64 << 10;
 /// Rows that are put into the file at once.
 const BATCH_ROWS: usize = 1024;
 
@@ -38,19 +40,33 @@ impl Cursor<'_> {
     }
 }
 
-/// The files to merge: all that nobody asks for, or else neighbours of one size.
-fn wanted(layout: &Layout, limit: Timestamp) -> Option<&[PastFile]> {
+/// The files to merge: all that nobody asks for, or else neighbours of one size that become a file of so many bytes at
+/// most. A file is made in memory, so one that is half as large stays as it is.
+fn wanted(layout: &Layout, limit: Timestamp, bytes_max: u64) -> Option<&[PastFile]> {
     let files = &layout.base.past;
     let forgotten = files.partition_point(|file| file.to <= limit);
     if forgotten > 0 {
         return Some(&files[..forgotten]);
     }
+    let bytes = |file: &PastFile| file.file.table.file_bytes();
+    let done = files.iter().rposition(|file| bytes(file) > bytes_max / 2).map_or(0, |at| at + 1);
+    let files = &files[done..];
     let sizes: Vec<u64> = files.iter().rev().map(|file| u64::from(file.file.table.row_count())).collect();
     let range = pick(&sizes)?;
-    Some(&files[files.len() - range.end..files.len() - range.start])
+    let mut files = &files[files.len() - range.end..files.len() - range.start];
+    // Two at least: each is at most half of it.
+    while files.iter().map(bytes).sum::<u64>() > bytes_max {
+        files = &files[..files.len() - 1];
+    }
+    Some(files)
 }
 
 impl Store {
+    /// Bytes of a file that a merge of history makes: of memory that is as bounded as tails are.
+    fn history_bytes(&self) -> u64 {
+        self.tail_bytes.max(HISTORY_BYTES_MIN)
+    }
+
     /// What could be forgotten now, without moving the horizon.
     fn forgettable_now(&self, layout: &Layout) -> Timestamp {
         self.context.horizon.peek().min(layout.base.cut).max(layout.base.known_from)
@@ -58,7 +74,7 @@ impl Store {
 
     /// The merge of files of history that is worth it.
     pub(super) fn past_offer(&self, layout: &Layout) -> Option<JobOffer> {
-        let files = wanted(layout, self.forgettable_now(layout))?;
+        let files = wanted(layout, self.forgettable_now(layout), self.history_bytes())?;
         if files.iter().any(|file| file.file.is_claimed()) {
             return None;
         }
@@ -74,7 +90,9 @@ impl Store {
     pub(super) fn merge_past(&self, after: u64) -> Result<()> {
         let layout = self.layout();
         let limit = self.forgettable(layout.base.cut, layout.base.known_from);
-        let Some(files) = wanted(&layout, limit).filter(|files| files[0].after.0 == after) else { return Ok(()) };
+        let Some(files) = wanted(&layout, limit, self.history_bytes()).filter(|files| files[0].after.0 == after) else {
+            return Ok(());
+        };
         let Some(_claimed) = Claimed::take(files.iter().map(|file| file.file.clone())) else { return Ok(()) };
         let now = self.layout();
         if !files.iter().all(|file| now.base.past.iter().any(|known| Arc::ptr_eq(&known.file, &file.file))) {

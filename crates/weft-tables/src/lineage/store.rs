@@ -66,7 +66,7 @@ pub(crate) struct Store {
     pub(super) options: Options,
     pub(super) keys: KeyCodec,
     pub(super) hops: Hops,
-    tail_bytes: u64,
+    pub(super) tail_bytes: u64,
     shape: RwLock<Arc<Shape>>,
     layout: RwLock<Arc<Layout>>,
     /// Writers share it, whoever freezes has it alone (store 2).
