@@ -107,11 +107,17 @@ def main():
     parser.add_argument("--folder", help="where the directory is made")
     parser.add_argument("--update-doc", action="store_true")
     options = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="weft-history-", dir=options.folder)
+    on_server(options, lambda server, folder: report(measure(server, folder, options), folder, options), "--memory-limit",
+              options.memory_limit)
+
+
+def on_server(options, work, *more):
+    """Gives `work` a server of its own and the folder that it is in; both are gone afterwards."""
+    folder = tempfile.mkdtemp(prefix="weft-bench-", dir=getattr(options, "folder", None))
     server = None
     try:
-        server = Weft(options.weft, folder, "--memory-limit", options.memory_limit, log=subprocess.DEVNULL)
-        report(measure(server, folder, options), folder, options)
+        server = Weft(options.weft, folder, *more, log=subprocess.DEVNULL)
+        work(server, folder)
         server.stop()
         server = None
     finally:

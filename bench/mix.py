@@ -12,7 +12,6 @@ quiet sum is taken before, when the table is at rest. One server has both tables
 import argparse
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -20,8 +19,7 @@ import threading
 import time
 
 import machine
-from history_size import psql, timed
-from pgbench import Weft
+from history_size import on_server, psql, timed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -78,18 +76,8 @@ def main():
     parser.add_argument("--weft", default=os.path.join(ROOT, "target", "release", "weft"))
     parser.add_argument("--update-doc", action="store_true")
     options = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="weft-mix-")
-    server = None
-    try:
-        facts = machine.facts(folder)
-        server = Weft(options.weft, folder, log=subprocess.DEVNULL)
-        report(measure(server, folder, options), facts, options)
-        server.stop()
-        server = None
-    finally:
-        if server:
-            server.child.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+    facts = machine.facts(tempfile.gettempdir())
+    on_server(options, lambda server, folder: report(measure(server, folder, options), facts, options))
 
 
 def measure(server, folder, options):
