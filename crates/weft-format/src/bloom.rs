@@ -81,6 +81,11 @@ impl BloomFilter {
         BloomFilter { blocks: vec![[0; 8]; BloomFilter::bytes_for(key_count) / BLOOM_BLOCK_BYTES] }
     }
 
+    /// A filter that denies nothing: for files that nobody looks a key up in.
+    pub fn of_everything() -> BloomFilter {
+        BloomFilter { blocks: vec![[u32::MAX; 8]] }
+    }
+
     /// Bytes of a filter for this many distinct keys.
     pub fn bytes_for(key_count: usize) -> usize {
         (key_count * BLOOM_BITS_PER_KEY).div_ceil(BLOOM_BLOCK_BYTES * 8).max(1) * BLOOM_BLOCK_BYTES

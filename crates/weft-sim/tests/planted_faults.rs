@@ -52,6 +52,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         lineage::faults::MERGE_HOLDS_GATE,
         lineage::faults::VERSIONS_END_WITH_MERGE,
         lineage::faults::PRUNE_BY_PAGES,
+        lineage::faults::TOUCH_OWN_COLUMNS_ONLY,
         lineage::faults::DIFFER_BY_PAGES,
         lineage::faults::LOSE_ENDED_VERSIONS,
         Fault::READ_ONCE,

@@ -26,6 +26,8 @@ use crate::value::ValueRef;
 pub struct ColumnTableOptions {
     /// Ordinals of columns that get a Bloom filter whatever it costs (about 10 bits per distinct value).
     pub bloom_columns: Vec<usize>,
+    /// The filter of keys denies nothing and takes no room: nobody looks for a key that may not be there.
+    pub without_key_filter: bool,
 }
 
 /// Insert timestamps of a batch.
@@ -68,7 +70,8 @@ pub struct ColumnTableBuilder {
     last_key: Vec<u8>,
     last_ts: Timestamp,
     first_keys: Vec<Vec<u8>>,
-    key_hashes: Vec<u64>,
+    /// None: nobody asks (`without_key_filter`).
+    key_hashes: Option<Vec<u64>>,
     min_ts: Timestamp,
     max_ts: Timestamp,
     pause: Option<Pause>,
@@ -123,7 +126,7 @@ impl ColumnTableBuilder {
             last_key: Vec::new(),
             last_ts: Timestamp(0),
             first_keys: Vec::new(),
-            key_hashes: Vec::new(),
+            key_hashes: (!options.without_key_filter).then(Vec::new),
             min_ts: Timestamp::MAX,
             max_ts: Timestamp(0),
             pause: None,
@@ -145,8 +148,9 @@ impl ColumnTableBuilder {
     /// About how many bytes the file would have if it were finished now.
     pub fn estimated_bytes(&self) -> usize {
         let pending: usize = self.columns.iter().map(|column| column.builder.pending_bytes()).sum();
+        let hashes = self.key_hashes.as_ref().map_or(0, Vec::len);
         // Rows that wait shrink as much as those before them did, or to about 2 in 3.
-        HEADER_BYTES + self.encoded_bytes + pending * 2 / 3 + self.key_hashes.len() * BLOOM_BITS_PER_KEY / 8
+        HEADER_BYTES + self.encoded_bytes + pending * 2 / 3 + hashes * BLOOM_BITS_PER_KEY / 8
     }
 
     /// Adds a row in [`RowCodec`]'s bytes. Panics when it does not follow the row before it.
@@ -230,7 +234,9 @@ impl ColumnTableBuilder {
         if (self.rows as usize).is_multiple_of(INDEX_ROWS) {
             self.first_keys.push(self.key.clone());
         }
-        self.key_hashes.push(hash_bytes(&self.key));
+        if let Some(hashes) = &mut self.key_hashes {
+            hashes.push(hash_bytes(&self.key));
+        }
         std::mem::swap(&mut self.key, &mut self.last_key);
         self.last_ts = ts;
         self.rows = self.rows.checked_add(1).expect("tables are cut at a few MB, far below 2^32 rows");
@@ -283,8 +289,14 @@ impl ColumnTableBuilder {
             entries.push(write_column(&mut bytes, file, number as u32, column));
             rest(&mut self.pause);
         }
-        let mut key_filter = BloomFilter::with_capacity(self.key_hashes.len());
-        self.key_hashes.iter().for_each(|&hash| key_filter.insert(hash));
+        let key_filter = match &self.key_hashes {
+            None => BloomFilter::of_everything(),
+            Some(hashes) => {
+                let mut filter = BloomFilter::with_capacity(hashes.len());
+                hashes.iter().for_each(|&hash| filter.insert(hash));
+                filter
+            }
+        };
         let footer = Footer {
             max_key: self.last_key,
             first_keys: self.first_keys,

@@ -156,7 +156,7 @@ fn a_table_agrees_with_its_rows() {
         let schema = schema(&TYPES, key);
         let count = if round == 0 { 2 * BLOCK_ROWS + 100 } else { 2500 };
         let rows = rows(&schema, count, &mut random);
-        let options = ColumnTableOptions { bloom_columns: vec![7] };
+        let options = ColumnTableOptions { bloom_columns: vec![7], without_key_filter: round % 2 == 1 };
         let image = build(&schema, &rows, &options);
         let table = open(&image.bytes, &schema).unwrap();
         let cache = Keep::default();

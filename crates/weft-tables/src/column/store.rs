@@ -64,7 +64,7 @@ pub(crate) struct Shape {
 impl Shape {
     fn new(context: &TableContext, options: &Options, since: Timestamp) -> Result<Shape> {
         let schema = context.def.schema.clone();
-        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(&schema)? };
+        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(&schema)?, ..Default::default() };
         let codec = RowCodec::new(&schema);
         Ok(Shape { codec, writer: FileWriter::new(context.clone(), file_options), schema, since })
     }

@@ -27,5 +27,6 @@ faults! {
     LOSE_ENDED_VERSIONS "Versions that have ended are left out while they are in tails.";
     PRUNE_BY_PAGES "A block of the past is left out because of its pages, although history may satisfy the predicates.";
     DIFFER_BY_PAGES "A difference of two moments leaves out rows whose changes are in tails.";
+    TOUCH_OWN_COLUMNS_ONLY "A record is taken to touch the columns alone that its commit has set.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

@@ -125,7 +125,10 @@ impl OpenFile {
 
 /// A builder for a job, which makes room for queries.
 pub(super) fn paced_builder(context: &TableContext, schema: Arc<Schema>) -> ColumnTableBuilder {
-    let mut builder = ColumnTableBuilder::new(schema, &ColumnTableOptions::default());
+    // Slots and histories are there for whoever asks; keys alone may not be.
+    let without_key_filter = schema.version != Shape::Keys.version();
+    let options = ColumnTableOptions { without_key_filter, ..ColumnTableOptions::default() };
+    let mut builder = ColumnTableBuilder::new(schema, &options);
     let mut pacer = context.services.pacer();
     builder.pause_with(move || pacer.step());
     builder

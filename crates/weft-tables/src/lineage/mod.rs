@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `store`, `gate`, `layout` | the table, its locks; who waits for whom; what a reader pins |
 //! | `buckets`, `record`, `range`, `tails`, `keys` | tails: append-only memory, records, words, keys of new rows |
+//! | `columns` | which columns a change touches, for scans of others |
 //! | `files`, `shapes` | data files of three shapes: pages, keys, history |
 //! | `bulk`, `loaded` | bulk loads: segments and keys at once |
 //! | `base`, `segment`, `key_run`, `past` | what is in files: pages by segment, keys to row ids, older values |
@@ -42,6 +43,7 @@ mod base;
 pub mod buckets;
 mod bulk;
 mod check;
+mod columns;
 pub mod faults;
 mod files;
 mod follow;

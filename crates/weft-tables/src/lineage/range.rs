@@ -3,6 +3,7 @@
 //! ```text
 //!   words     slot 0: 0   slot 1: 3   slot 2: 0   slot 3: 2      one more than the record's number
 //!   records   0: slot 1 @ 41   1: slot 3 @ 42   2: slot 1 @ 44, prev 1
+//!   touched   0101                                               a bit per row: scans look at no other words
 //! ```
 //!
 //! 1. A word names a record that was filled before (lineage 3), and only ever a later one.
@@ -16,11 +17,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use weft_format::Timestamp;
 
 use super::buckets::Buckets;
+use super::columns::Columns;
 use super::record::Record;
 
 /// See the module.
 pub(super) struct RangeTails {
     words: Box<[AtomicU32]>,
+    /// The rows that have a record, a bit each.
+    touched: Box<[AtomicU64]>,
+    /// The columns that some record touches (record 3).
+    columns: AtomicU64,
     records: Buckets<Record>,
     count: AtomicU32,
     /// The lowest timestamp of a record; MAX: there is none.
@@ -32,6 +38,8 @@ impl RangeTails {
     pub(super) fn new(rows: u32) -> RangeTails {
         RangeTails {
             words: (0..rows).map(|_| AtomicU32::new(0)).collect(),
+            touched: (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            columns: AtomicU64::new(0),
             records: Buckets::default(),
             count: AtomicU32::new(0),
             first_ts: AtomicU64::new(u64::MAX),
@@ -40,7 +48,8 @@ impl RangeTails {
 
     /// Memory of the words, and of the first places of records.
     pub(super) fn words_bytes(&self) -> u64 {
-        (self.words.len() * 4 + size_of::<RangeTails>() + Buckets::<Record>::FIRST_BYTES) as u64
+        (self.words.len() * 4 + self.touched.len() * 8 + size_of::<RangeTails>() + Buckets::<Record>::FIRST_BYTES)
+            as u64
     }
 
     /// Adds a record of a row, whose newest it is from now on. Returns how many there are.
@@ -52,6 +61,8 @@ impl RangeTails {
         }
         record.prev = before;
         self.first_ts.fetch_min(record.ts.0, Ordering::AcqRel);
+        add_bits(&self.columns, record.touches.0);
+        add_bits(&self.touched[record.slot as usize / 64], 1 << (record.slot % 64));
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         assert!(number < u32::MAX - 1, "tails are frozen at some MB, far below 2^32 records");
         let record = self.records.fill(number, record);
@@ -91,14 +102,42 @@ impl RangeTails {
         self.first_ts.load(Ordering::Acquire) > ts.0
     }
 
-    /// The rows among some that have a record.
+    /// Whether some record touches a column.
+    pub(super) fn touches(&self, columns: Columns) -> bool {
+        Columns(self.columns.load(Ordering::Relaxed)).meets(columns)
+    }
+
+    /// The rows among some that have a record, ascending.
     pub(super) fn touched(&self, slots: std::ops::Range<u32>) -> impl Iterator<Item = u32> + '_ {
-        slots.filter(|&slot| self.words[slot as usize].load(Ordering::Relaxed) != 0)
+        let words = slots.start / 64..slots.end.div_ceil(64);
+        words.flat_map(move |word| {
+            let mut bits = self.touched[word as usize].load(Ordering::Relaxed);
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
+                bits &= bits - 1;
+                Some(word * 64 + bit)
+            })
+            .skip_while({
+                let start = slots.start;
+                move |slot| *slot < start
+            })
+            .take_while({
+                let end = slots.end;
+                move |slot| *slot < end
+            })
+        })
     }
 
     /// All records, in the order in which they came.
     pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().map(|(_, record)| record)
+    }
+}
+
+/// Sets bits; a word that has them stays with who has it.
+fn add_bits(word: &AtomicU64, bits: u64) {
+    if word.load(Ordering::Relaxed) & bits != bits {
+        word.fetch_or(bits, Ordering::AcqRel);
     }
 }
 
@@ -123,10 +162,23 @@ mod tests {
         let (insert, set, delete) = (Some(Kind::Insert), Some(Kind::Set), Some(Kind::Delete));
         assert_eq!(kinds, [None, insert, insert, set, set, delete, delete]);
         assert_eq!(range.touched(0..8).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(range.touched(2..4).collect::<Vec<_>>(), [3]);
         assert_eq!(
             (range.records().count(), range.is_after(Timestamp(40)), range.is_after(Timestamp(41))),
             (4, true, false)
         );
+    }
+
+    #[test]
+    fn a_range_knows_which_rows_and_columns_are_touched() {
+        let range = RangeTails::new(256);
+        let set = |slot, column| Record::set(Timestamp(44), slot, vec![(column, Value::Int(7))], None, Timestamp(40));
+        let slots = [0, 63, 64, 130, 255];
+        slots.iter().for_each(|&slot| _ = range.append(set(slot, 3)));
+        assert_eq!(range.touched(0..256).collect::<Vec<_>>(), slots);
+        assert_eq!(range.touched(63..255).collect::<Vec<_>>(), [63, 64, 130]);
+        assert_eq!(range.touched(65..130).count(), 0);
+        assert!(range.touches([1, 3].into_iter().collect()) && !range.touches([1, 4].into_iter().collect()));
     }
 
     #[test]

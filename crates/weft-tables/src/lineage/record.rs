@@ -13,10 +13,16 @@
 //!    then in `row`, as long as that is beyond the base's cut, or in the base. What is repeated is bounded; `lost` is
 //!    the newest commit of which something was not, and who reads by an older base goes on to the record before (the
 //!    paper's reset). So a row that is never at rest becomes whole again with the merge of what was too long.
+//! 3. Of a column that is not in `touches` the base has the value as of this record, and the row is there: who wants
+//!    none of the others need not read the record. What it touches, the unmerged records before it touch at most.
 
 use std::sync::Arc;
 
 use weft_format::{RowCodec, Timestamp, Value, ValueRef};
+use weft_kernel::fault::active;
+
+use super::columns::Columns;
+use super::faults;
 
 /// A record repeats at most so many columns.
 const REPEATED_MAX: usize = 16;
@@ -43,6 +49,8 @@ pub(super) struct Record {
     /// One more than the record before it of the same row and the same tails; 0: there is none.
     pub(super) prev: u32,
     pub(super) kind: Kind,
+    /// See record 3.
+    pub(super) touches: Columns,
     /// See record 2; 0: nothing was left out.
     lost: Timestamp,
     own: u16,
@@ -69,6 +77,7 @@ impl Record {
             slot,
             prev: 0,
             kind: Kind::Insert,
+            touches: Columns::ALL,
             lost: Timestamp(0),
             own: 0,
             columns: Box::default(),
@@ -80,7 +89,8 @@ impl Record {
     /// A row that goes.
     pub(super) fn delete(ts: Timestamp, slot: u32) -> Record {
         let (columns, values) = (Box::default(), Box::default());
-        Record { ts, slot, prev: 0, kind: Kind::Delete, lost: Timestamp(0), own: 0, columns, values, row: None }
+        let (kind, touches, lost) = (Kind::Delete, Columns::ALL, Timestamp(0));
+        Record { ts, slot, prev: 0, kind, touches, lost, own: 0, columns, values, row: None }
     }
 
     /// Columns that are set; `before` is the newest record that is not in the base, which has everything up to `cut`.
@@ -94,6 +104,7 @@ impl Record {
         debug_assert!(set.is_sorted_by(|a, b| a.0 < b.0), "columns are distinct (record 1)");
         let own = set.len() as u16;
         let (mut columns, mut values): (Vec<u16>, Vec<Value>) = set.into_iter().unzip();
+        let mut touches: Columns = columns.iter().map(|&column| usize::from(column)).collect();
         let mut lost = Timestamp(0);
         let mut row = None;
         if let Some(before) = before {
@@ -112,9 +123,13 @@ impl Record {
                     lost = lost.max(before.ts);
                 }
             }
+            // What is repeated, what is not because it is too much, and all columns of a row that no page has.
+            if !active(faults::TOUCH_OWN_COLUMNS_ONLY) {
+                touches = touches.and(before.touches_beyond(cut));
+            }
         }
         let (columns, values) = (columns.into(), values.into());
-        Record { ts, slot, prev: 0, kind: Kind::Set, lost, own, columns, values, row }
+        Record { ts, slot, prev: 0, kind: Kind::Set, touches, lost, own, columns, values, row }
     }
 
     /// The columns that the commit set, with their values; none of an insert, which sets all.
@@ -131,6 +146,17 @@ impl Record {
     /// The row as it was inserted, while no base page has it.
     pub(super) fn root(&self) -> Option<&Arc<[u8]>> {
         self.row.as_ref().map(|(_, row)| row)
+    }
+
+    /// What it touches for who comes later, when the base has everything up to `cut`: a row that was inserted before
+    /// that is on its page.
+    fn touches_beyond(&self, cut: Timestamp) -> Columns {
+        match &self.row {
+            Some((inserted, _)) if *inserted <= cut && self.is_whole(cut) => {
+                self.columns.iter().map(|&column| usize::from(column)).collect()
+            }
+            _ => self.touches,
+        }
     }
 
     /// Whether nothing is to be looked for in the records before, by who reads with a base as of `cut` (record 2).
@@ -204,5 +230,18 @@ mod tests {
         let later = Record::set(Timestamp(52), 0, vec![(2, Value::Int(200))], Some(&set), Timestamp(50));
         assert!(later.root().is_none(), "a row that is in the base is not kept");
         assert_eq!([1, 2, 7].map(|column| value(&later, column, 50)), [100, 200, -2]);
+        assert_eq!(set.touches, Columns::ALL);
+        assert_eq!(later.touches, [1, 2].into_iter().collect());
+    }
+
+    #[test]
+    fn a_record_touches_what_it_repeats_and_what_it_lost() {
+        let long = Value::Text("x".repeat(REPEATED_BYTES_MAX + 1).into());
+        let first = Record::set(Timestamp(60), 0, vec![(1, long), (5, Value::Int(1))], None, Timestamp(50));
+        let second = Record::set(Timestamp(61), 0, vec![(2, Value::Int(1))], Some(&first), Timestamp(50));
+        let third = Record::set(Timestamp(62), 0, vec![(3, Value::Int(1))], Some(&second), Timestamp(50));
+        assert_eq!(first.touches, [1, 5].into_iter().collect());
+        assert_eq!(third.touches, [1, 2, 3, 5].into_iter().collect());
+        assert_eq!(Record::delete(Timestamp(63), 0).touches, Columns::ALL);
     }
 }

@@ -35,24 +35,14 @@ enum Head<'a> {
     Base(Vec<Old>),
 }
 
-/// Where a version has the value of a column.
-pub(super) enum Place<'a> {
-    /// In a record.
-    Record(ValueRef<'a>),
-    /// In history.
-    Replaced(Value),
-    /// On the page, or nowhere: a column that was added later.
-    Page,
-}
-
 /// See the module.
 pub(super) struct Version<'a> {
     layout: &'a Layout,
-    pub(super) row_id: u64,
+    row_id: u64,
     /// The commit that it began with.
     pub(super) since: Timestamp,
     head: Head<'a>,
-    pub(super) page: Option<(&'a Arc<Segment>, u32)>,
+    page: Option<(&'a Arc<Segment>, u32)>,
 }
 
 impl Layout {
@@ -104,58 +94,32 @@ impl Layout {
         let page = self.base.place(row_id);
         Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }
     }
-}
 
-impl Version<'_> {
-    /// The value of a column.
-    pub(super) fn value(&self, codec: &RowCodec, column: usize, hops: &Hops) -> Result<Value> {
-        match (self.place(codec, column, hops)?, self.page) {
-            (Place::Record(value), _) => Ok(value.to_value()),
-            (Place::Replaced(value), _) => Ok(value),
-            (Place::Page, Some((segment, slot))) => segment.value(codec, column, slot),
-            (Place::Page, None) => Ok(codec.missing(column).to_value()),
-        }
-    }
-
-    /// Where the value of a column is.
-    pub(super) fn place<'s>(&'s self, codec: &'s RowCodec, column: usize, hops: &Hops) -> Result<Place<'s>> {
-        match &self.head {
-            Head::Tail(at, record) => {
-                let found = self.find_in_tails(codec, column, (*at, record), hops);
-                Ok(found.map_or(Place::Page, Place::Record))
-            }
-            Head::Base(past) => {
-                for old in past {
-                    if let Some(value) = old.value(column)? {
-                        return Ok(Place::Replaced(value));
-                    }
-                }
-                Ok(Place::Page)
-            }
-        }
-    }
-
-    /// The value that a record or one before it has; none: the base has it.
-    fn find_in_tails<'s>(
-        &'s self,
-        codec: &'s RowCodec,
+    /// The value of a column that a record of a row or one before it has, as of that record; none: the base has it.
+    /// `at`: the place of its tails among the layout's.
+    pub(super) fn value_in_tails<'a>(
+        &'a self,
+        codec: &'a RowCodec,
         column: usize,
-        (mut at, mut record): (usize, &'s Record),
+        row_id: u64,
+        (mut at, first): (usize, &'a Record),
         hops: &Hops,
-    ) -> Option<ValueRef<'s>> {
+    ) -> Option<ValueRef<'a>> {
+        let cut = self.base.cut;
+        let mut record = first;
         let mut taken = 1;
         loop {
-            let is_end = match record.find(codec, column, self.layout.base.cut) {
+            let is_end = match record.find(codec, column, cut) {
                 Found::Value(value) => {
-                    self.note(hops, record, taken);
+                    hops.note((first, record), cut, taken);
                     return Some(value);
                 }
                 Found::Base => true,
                 Found::Before => false,
             };
-            let before = if is_end { None } else { self.before(&mut at, record) };
+            let before = if is_end { None } else { self.before(row_id, &mut at, record) };
             let Some(before) = before else {
-                self.note(hops, record, taken + 1);
+                hops.note((first, record), cut, taken + 1);
                 return None;
             };
             record = before;
@@ -163,31 +127,57 @@ impl Version<'_> {
         }
     }
 
-    fn note(&self, hops: &Hops, last: &Record, taken: u64) {
-        let Head::Tail(_, first) = &self.head else { return };
-        if first.is_whole(self.layout.base.cut) {
-            assert!(taken <= 2 && std::ptr::eq(*first, last), "the newest value is two hops away (version 1)");
-            // Read first: threads that find nothing new do not take the line from each other.
-            if hops.most.load(Ordering::Relaxed) < taken {
-                hops.most.fetch_max(taken, Ordering::Relaxed);
-            }
-        } else {
-            hops.beyond.fetch_add(taken, Ordering::Relaxed);
-        }
-    }
-
-    /// The record before one, in the same tails or in older ones.
-    fn before<'a>(&'a self, at: &mut usize, record: &'a Record) -> Option<&'a Record> {
-        let mut tails = self.layout.tails().enumerate().skip(*at);
+    /// The record before one of a row, in the same tails or in older ones.
+    fn before<'a>(&'a self, row_id: u64, at: &mut usize, record: &'a Record) -> Option<&'a Record> {
+        let mut tails = self.tails().enumerate().skip(*at);
         if let Some((_, same)) = tails.next()
-            && let Some(before) = same.before(self.row_id, record)
+            && let Some(before) = same.before(row_id, record)
         {
             return Some(before);
         }
-        let (place, before) =
-            tails.find_map(|(place, tails)| Some((place, tails.find(self.row_id, Timestamp::MAX)?)))?;
+        let (place, before) = tails.find_map(|(place, tails)| Some((place, tails.find(row_id, Timestamp::MAX)?)))?;
         *at = place;
         Some(before)
+    }
+}
+
+impl Hops {
+    /// Notes what a value took that was looked for from the first record to the last.
+    fn note(&self, (first, last): (&Record, &Record), cut: Timestamp, taken: u64) {
+        if first.is_whole(cut) {
+            assert!(taken <= 2 && std::ptr::eq(first, last), "the newest value is two hops away (version 1)");
+            // Read first: threads that find nothing new do not take the line from each other.
+            if self.most.load(Ordering::Relaxed) < taken {
+                self.most.fetch_max(taken, Ordering::Relaxed);
+            }
+        } else {
+            self.beyond.fetch_add(taken, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Version<'_> {
+    /// The value of a column.
+    pub(super) fn value(&self, codec: &RowCodec, column: usize, hops: &Hops) -> Result<Value> {
+        match &self.head {
+            Head::Tail(at, record) => {
+                let found = self.layout.value_in_tails(codec, column, self.row_id, (*at, record), hops);
+                if let Some(value) = found {
+                    return Ok(value.to_value());
+                }
+            }
+            Head::Base(past) => {
+                for old in past {
+                    if let Some(value) = old.value(column)? {
+                        return Ok(value);
+                    }
+                }
+            }
+        }
+        match self.page {
+            Some((segment, slot)) => segment.value(codec, column, slot),
+            None => Ok(codec.missing(column).to_value()),
+        }
     }
 
     /// The whole row (row codec).

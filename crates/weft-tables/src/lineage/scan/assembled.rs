@@ -1,9 +1,8 @@
-//! Versions of rows of one block, put together column by column: what records and history have, and the page for the
-//! rest.
+//! Rows of one block with records, put together column by column: what their records have, and the page for the rest.
 //!
 //! ```text
-//!   column b   row 4: record 'x' @ 47     row 9: page     row 12: history 'q'
-//!              records and history ['x', 'q']   page, decoded once [.. 'u' ..]   ─▶ interleaved: 'x' 'u' 'q'
+//!   column b   row 4: record 'x' @ 47     row 9: page     row 12: record 'q' @ 51
+//!              records ['x', 'q']   page, decoded once [.. 'u' ..]   ─▶ interleaved: 'x' 'u' 'q'
 //! ```
 
 use std::sync::Arc;
@@ -15,98 +14,123 @@ use weft_format::arrow_values::array_of;
 use weft_format::{BLOCK_ROWS, Block, Error, Predicate, Result, ValueRef};
 
 use super::super::read::locations;
-use super::super::version::{Place, Version};
-use super::plan::Plan;
+use super::super::record::Kind;
+use super::super::segment::Segment;
+use super::plan::{Plan, RowIds};
+use super::touched::Recorded;
 
 /// Rows of a page are decoded one by one below this share of the block.
 const DENSE_ONE_IN: usize = 8;
 
 /// See the module.
-pub(super) struct Assembled<'a> {
+struct Assembled<'a> {
     plan: &'a Plan,
-    /// By row id, ascending.
-    versions: Vec<Version<'a>>,
+    /// The row id of the block's first row.
+    first: u64,
+    page: Option<&'a Segment>,
+    /// The number of the block in its page, and how many rows it has there.
+    block: (usize, usize),
+    rows: Vec<Recorded<'a>>,
+}
+
+impl Plan {
+    /// The rows with records that are there and that satisfy the predicates.
+    pub(super) fn read_recorded(&self, rows: &RowIds, recorded: Vec<Recorded<'_>>) -> Result<Option<RecordBatch>> {
+        let is_shown =
+            |row: &Recorded<'_>| row.record.kind != Kind::Delete && self.hidden.binary_search(&row.row_id).is_err();
+        let mut shown = recorded;
+        shown.retain(is_shown);
+        if shown.is_empty() {
+            return Ok(None);
+        }
+        let place = self.layout.base.place(rows.start);
+        let block = place.map_or((0, 0), |(segment, slot)| {
+            (slot as usize / BLOCK_ROWS, (segment.rows - slot).min(BLOCK_ROWS as u32) as usize)
+        });
+        let page = place.map(|(segment, _)| &**segment);
+        Assembled { plan: self, first: rows.start, page, block, rows: shown }.read()
+    }
 }
 
 impl<'a> Assembled<'a> {
-    /// Versions of rows of one block.
-    pub(super) fn new(plan: &'a Plan, versions: Vec<Version<'a>>) -> Assembled<'a> {
-        debug_assert!(versions.is_sorted_by(|a, b| a.row_id < b.row_id), "a block's rows come in order, once each");
-        Assembled { plan, versions }
-    }
-
     /// Those that satisfy the predicates, as a batch; none when there is none.
-    pub(super) fn read(mut self) -> Result<Option<RecordBatch>> {
+    fn read(mut self) -> Result<Option<RecordBatch>> {
         for predicate in &self.plan.request.predicates {
             let mut kept = self.test(predicate)?.into_iter();
-            self.versions.retain(|_| kept.next().expect("each version was tested"));
+            self.rows.retain(|_| kept.next().expect("each row was tested"));
         }
-        if self.versions.is_empty() {
+        if self.rows.is_empty() {
             return Ok(None);
         }
         let column = |&ordinal: &usize| match ordinal {
-            LOCATION => Ok(locations(self.versions.iter().map(|version| version.row_id))),
+            LOCATION => Ok(locations(self.rows.iter().map(|row| row.row_id))),
             _ => self.column(ordinal),
         };
         let columns = self.plan.request.projection.iter().map(column).collect::<Result<Vec<ArrayRef>>>()?;
-        self.plan.batch(columns, self.versions.len()).map(Some)
+        self.plan.batch(columns, self.rows.len()).map(Some)
     }
 
-    /// Where each version has the value of a column.
-    fn places(&self, ordinal: usize) -> Result<Vec<Place<'_>>> {
-        self.versions.iter().map(|version| version.place(&self.plan.codec, ordinal, &self.plan.hops)).collect()
-    }
-
-    /// The block of the page of a column; none: there is none.
-    fn block(&self, ordinal: usize) -> Result<Option<Arc<Block>>> {
-        let Some((segment, slot)) = self.versions.iter().find_map(|version| version.page) else { return Ok(None) };
-        let page = segment.page(ordinal).map(|page| page.block(slot as usize / BLOCK_ROWS, None));
-        page.transpose()
-    }
-
-    /// Which versions satisfy a predicate.
-    fn test(&self, predicate: &Predicate) -> Result<Vec<bool>> {
-        let places = self.places(predicate.column())?;
-        let is_on_page = |place: &Place<'_>| matches!(place, Place::Page);
-        let block = if places.iter().any(is_on_page) { self.block(predicate.column())? } else { None };
-        let missing = predicate.matches(self.plan.codec.missing(predicate.column()));
-        let test = |(place, version): (&Place<'_>, &Version<'_>)| match (place, &block, version.page) {
-            (Place::Record(value), ..) => predicate.matches(*value),
-            (Place::Replaced(value), ..) => predicate.matches(value.as_ref()),
-            (Place::Page, Some(block), Some((_, slot))) => {
-                block.with_value(slot as usize % BLOCK_ROWS, |value| predicate.matches(value))
-            }
-            (Place::Page, ..) => missing,
+    /// What records have of a column in each row; none: the page, or nobody.
+    fn values(&self, ordinal: usize) -> Vec<Option<ValueRef<'_>>> {
+        let plan = self.plan;
+        let value = |row: &Recorded<'a>| {
+            plan.layout.value_in_tails(&plan.codec, ordinal, row.row_id, (row.tails, row.record), &plan.hops)
         };
-        Ok(places.iter().zip(&self.versions).map(test).collect())
+        self.rows.iter().map(value).collect()
+    }
+
+    /// The block of the page of a column, when some rows have their value there; none: it has what the schema says.
+    fn block(&self, ordinal: usize, values: &[Option<ValueRef<'_>>]) -> Result<Option<Arc<Block>>> {
+        let is_wanted =
+            values.iter().zip(&self.rows).any(|(value, row)| value.is_none() && self.on_page(row).is_some());
+        let page = self.page.filter(|_| is_wanted).and_then(|page| page.page(ordinal));
+        page.map(|page| page.block(self.block.0, None)).transpose()
+    }
+
+    /// The place of a row in the block, when its page has it.
+    fn on_page(&self, row: &Recorded<'_>) -> Option<u32> {
+        let at = row.row_id - self.first;
+        (at < self.block.1 as u64).then_some(at as u32)
+    }
+
+    /// Which rows satisfy a predicate.
+    fn test(&self, predicate: &Predicate) -> Result<Vec<bool>> {
+        let values = self.values(predicate.column());
+        let block = self.block(predicate.column(), &values)?;
+        let missing = predicate.matches(self.plan.codec.missing(predicate.column()));
+        let test = |(value, row): (&Option<ValueRef<'_>>, &Recorded<'_>)| match (value, &block, self.on_page(row)) {
+            (Some(value), ..) => predicate.matches(*value),
+            (None, Some(block), Some(at)) => block.with_value(at as usize, |value| predicate.matches(value)),
+            (None, ..) => missing,
+        };
+        Ok(values.iter().zip(&self.rows).map(test).collect())
     }
 
     /// The values of a column.
     fn column(&self, ordinal: usize) -> Result<ArrayRef> {
-        let places = self.places(ordinal)?;
-        let is_on_page = |place: &Place<'_>| matches!(place, Place::Page);
-        let block = if places.iter().any(is_on_page) { self.block(ordinal)? } else { None };
         let data_type = self.plan.schema.columns[ordinal].data_type;
         let missing = self.plan.codec.missing(ordinal);
-        let mut values: Vec<ValueRef<'_>> = Vec::new();
+        let values = self.values(ordinal);
+        let Some(block) = self.block(ordinal, &values)? else {
+            return Ok(array_of(data_type, values.into_iter().map(|value| value.unwrap_or(missing))));
+        };
+        let mut apart: Vec<ValueRef<'_>> = Vec::new();
         let mut on_page: Vec<u32> = Vec::new();
-        let mut sources: Vec<(usize, usize)> = Vec::with_capacity(places.len());
-        for (place, version) in places.iter().zip(&self.versions) {
-            let value = match (place, version.page) {
-                (Place::Record(value), _) => *value,
-                (Place::Replaced(value), _) => value.as_ref(),
-                (Place::Page, Some((_, slot))) if block.is_some() => {
+        // 0 is the page.
+        let mut sources: Vec<(usize, usize)> = Vec::with_capacity(values.len());
+        for (value, row) in values.into_iter().zip(&self.rows) {
+            match (value, self.on_page(row)) {
+                (None, Some(at)) => {
                     sources.push((0, on_page.len()));
-                    on_page.push(slot % BLOCK_ROWS as u32);
-                    continue;
+                    on_page.push(at);
                 }
-                (Place::Page, _) => missing,
-            };
-            sources.push((1, values.len()));
-            values.push(value);
+                (value, _) => {
+                    sources.push((1, apart.len()));
+                    apart.push(value.unwrap_or(missing));
+                }
+            }
         }
-        let apart = array_of(data_type, values.into_iter());
-        let Some(block) = block else { return Ok(apart) };
+        let apart = array_of(data_type, apart.into_iter());
         let page = if on_page.len() * DENSE_ONE_IN >= block.len() {
             let of_block = |(source, at): &mut (usize, usize)| {
                 if *source == 0 {
@@ -119,6 +143,6 @@ impl<'a> Assembled<'a> {
             block.decode_selected(data_type, &on_page)
         };
         interleave(&[page.as_ref(), apart.as_ref()], &sources)
-            .map_err(|error| Error::internal(format!("putting versions of rows together: {error}")))
+            .map_err(|error| Error::internal(format!("putting rows with records together: {error}")))
     }
 }

@@ -34,9 +34,9 @@ impl BlockPartition {
     /// Reads a block.
     fn block(&mut self, plan: &Plan, rows: RowIds) -> Result<()> {
         if !plan.is_behind() {
-            let recorded = plan.recorded(&rows);
-            self.take(plan.read_pages(rows, recorded.iter().map(|row| row.row_id), None)?);
-            self.take(plan.read_recorded(&recorded)?);
+            let recorded = plan.recorded(&rows, plan.wanted());
+            self.take(plan.read_pages(rows.clone(), recorded.iter().map(|row| row.row_id), None)?);
+            self.take(plan.read_recorded(&rows, recorded)?);
         } else if let Some(behind) = Behind::new(plan, &rows)? {
             self.take(plan.read_pages(rows, behind.touched(), None)?);
             self.take(behind.read()?);

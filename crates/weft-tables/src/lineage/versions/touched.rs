@@ -10,6 +10,7 @@
 use weft_format::{BLOCK_ROWS, Result, Timestamp};
 use weft_kernel::fault::active;
 
+use super::super::columns::Columns;
 use super::super::faults;
 use super::super::scan::RowIds;
 use super::plan::VersionPlan;
@@ -35,7 +36,7 @@ impl VersionPlan {
     pub(super) fn touched(&self, rows: &RowIds) -> Result<Touched> {
         let place = |row_id: u64| (row_id - rows.start) as usize;
         let mut known = vec![Row::default(); place(rows.end)];
-        self.scan.recorded(rows).iter().for_each(|row| known[place(row.row_id)].is_touched = true);
+        self.scan.recorded(rows, Columns::ALL).iter().for_each(|row| known[place(row.row_id)].is_touched = true);
         let (between, after) = (self.between(), self.period.after);
         for past in self.scan.layout.base.past.iter().filter(|past| past.to > after) {
             past.spans(rows, &mut |row_id, since, until| {
