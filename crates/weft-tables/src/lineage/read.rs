@@ -98,7 +98,10 @@ impl Read for Store {
         self.given_up.check(Timestamp::MAX)?;
         self.as_of_now(|layout| {
             let found = layout.find(key, Timestamp::MAX)?;
-            Ok(found.map(|(row_id, version)| Newest { insert_ts: version.since, location: location_of(row_id) }))
+            let newest = |(row_id, version): (u64, Version<'_>)| {
+                Ok(Newest { insert_ts: version.since()?, location: location_of(row_id) })
+            };
+            found.map(newest).transpose()
         })
     }
 
@@ -106,7 +109,7 @@ impl Read for Store {
         self.given_up.check(Timestamp::MAX)?;
         self.as_of_now(|layout| {
             let Some((row_id, version)) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
-            let newest = Newest { insert_ts: version.since, location: location_of(row_id) };
+            let newest = Newest { insert_ts: version.since()?, location: location_of(row_id) };
             Ok(Some((newest, version.row(&self.shape().codec, &self.hops)?)))
         })
     }

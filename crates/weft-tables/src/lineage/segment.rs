@@ -163,7 +163,7 @@ impl Segment {
 
     /// Whether there is a row.
     pub(super) fn is_alive(&self, slot: u32) -> Result<bool> {
-        self.newest.flag_at(IS_ALIVE, slot)
+        if self.alive == self.rows { Ok(true) } else { self.newest.flag_at(IS_ALIVE, slot) }
     }
 
     /// The latest change.

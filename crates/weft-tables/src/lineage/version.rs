@@ -39,8 +39,6 @@ enum Head<'a> {
 pub(super) struct Version<'a> {
     layout: &'a Layout,
     row_id: u64,
-    /// The commit that it began with.
-    pub(super) since: Timestamp,
     head: Head<'a>,
     page: Option<(&'a Arc<Segment>, u32)>,
 }
@@ -55,20 +53,20 @@ impl Layout {
         }
         let place = self.base.place(row_id).filter(|(segment, _)| segment.is_born(read_ts));
         let Some((segment, slot)) = place else { return Ok(None) };
-        let mut since = segment.changed(slot)?;
-        let mut past = Vec::new();
-        let mut is_alive = false;
-        if since > read_ts {
-            past = past::of_row(&self.base.past, row_id, read_ts)?;
-        }
-        match past.first() {
-            Some(first) => (since, is_alive) = (first.since, first.is_seen_at(read_ts)),
-            // What nothing has replaced since is of the snapshot; a row that came later was nobody's (lineage 5).
-            None if since <= read_ts => is_alive = segment.is_alive(slot)?,
-            None => {}
-        }
         let page = Some((segment, slot));
-        Ok(is_alive.then_some(Version { layout: self, row_id, since, head: Head::Base(past), page }))
+        // At or above the cut the page speaks for the snapshot, whenever the row was changed.
+        if read_ts >= self.base.cut {
+            let head = Head::Base(Vec::new());
+            return Ok(segment.is_alive(slot)?.then_some(Version { layout: self, row_id, head, page }));
+        }
+        let since = segment.changed(slot)?;
+        let past = if since > read_ts { past::of_row(&self.base.past, row_id, read_ts)? } else { Vec::new() };
+        let is_alive = match past.first() {
+            Some(first) => first.is_seen_at(read_ts),
+            // What nothing has replaced since is of the snapshot; a row that came later was nobody's (lineage 5).
+            None => since <= read_ts && segment.is_alive(slot)?,
+        };
+        Ok(is_alive.then_some(Version { layout: self, row_id, head: Head::Base(past), page }))
     }
 
     /// The same by what tails say; none: they say nothing.
@@ -92,7 +90,7 @@ impl Layout {
     /// The version that begins with a record of a row, which is no deletion.
     pub(super) fn version_of_record<'a>(&'a self, row_id: u64, at: usize, record: &'a Record) -> Version<'a> {
         let page = self.base.place(row_id);
-        Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }
+        Version { layout: self, row_id, head: Head::Tail(at, record), page }
     }
 
     /// The value of a column that a record of a row or one before it has, as of that record; none: the base has it.
@@ -157,6 +155,17 @@ impl Hops {
 }
 
 impl Version<'_> {
+    /// The commit that it began with.
+    pub(super) fn since(&self) -> Result<Timestamp> {
+        match (&self.head, self.page) {
+            (Head::Tail(_, record), _) => Ok(record.ts),
+            (Head::Base(past), Some((segment, slot))) => {
+                past.first().map_or_else(|| segment.changed(slot), |first| Ok(first.since))
+            }
+            (Head::Base(_), None) => unreachable!("a version without a record has a page"),
+        }
+    }
+
     /// The value of a column.
     pub(super) fn value(&self, codec: &RowCodec, column: usize, hops: &Hops) -> Result<Value> {
         match &self.head {
