@@ -9,7 +9,7 @@
 //! | timestamptz ↔ date, time, timestamp | by the clocks of the session's zone |
 //! | any → varchar(n) | explicit: cut to n characters; assignment: 22001 unless only blanks are cut |
 
-use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value, array};
+use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value, array, enums};
 
 use crate::arithmetic::out_of_range;
 use crate::json;
@@ -169,7 +169,7 @@ pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result
             }
             _ => Err(no_cast(from, to)),
         },
-        DataType::Bytea | DataType::Uuid => Err(no_cast(from, to)),
+        DataType::Bytea | DataType::Uuid | DataType::Enum(_) => Err(no_cast(from, to)),
         DataType::SmallInt | DataType::Integer | DataType::BigInt => cast_to_integer(&value, from, to),
         DataType::Real | DataType::DoublePrecision => cast_to_float(&value, from, to),
         DataType::Numeric { precision, scale } => cast_to_decimal(&value, from, precision, scale),
@@ -346,6 +346,9 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize, local: &Local) ->
         {
             Ok(value.clone())
         }
+        (Value::Int(code), DataType::Enum(id)) if enums::known(id).is_some_and(|all| all.label(*code).is_some()) => {
+            Ok(value.clone())
+        }
         (Value::Text(text), _) => text::parse(text, to, local),
         _ => Err(mismatch()),
     }
@@ -355,7 +358,7 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize, local: &Local) ->
 pub(crate) fn is_immutable_cast(from: DataType, to: DataType) -> bool {
     let is_datetime = |t| {
         matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
-            || matches!(t, DataType::Array(_))
+            || matches!(t, DataType::Array(_) | DataType::Enum(_))
     };
     let crosses = |a: DataType, b: DataType| is_datetime(a) && (b.is_text() || (b != a && a == DataType::TimestampTz));
     !crosses(from, to) && !crosses(to, from)

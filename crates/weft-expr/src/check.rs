@@ -174,7 +174,7 @@ fn is_of_type(value: &Value, data_type: DataType) -> bool {
         (Value::Null, _) | (Value::Bool(_), DataType::Boolean) | (Value::Float(_), DataType::DoublePrecision) => true,
         (Value::Int(v), DataType::SmallInt | DataType::Integer | DataType::BigInt) => fits_integer(*v, data_type),
         (Value::Int(v), DataType::Date) => i32::try_from(*v).is_ok(),
-        (Value::Int(_), DataType::Timestamp | DataType::TimestampTz) => true,
+        (Value::Int(_), DataType::Timestamp | DataType::TimestampTz | DataType::Enum(_)) => true,
         (Value::Float(v), DataType::Real) => v.is_nan() || f64::from(*v as f32) == *v,
         (Value::Decimal(v), DataType::Numeric { precision, .. }) => v.unsigned_abs() < pow10(precision).unsigned_abs(),
         (Value::Text(_), data_type) => data_type.is_utf8(),

@@ -12,7 +12,9 @@
 //! What an engine reads and writes for itself (the catalog, messages, dumps) has [`Local::fixed`]: ISO, UTC.
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+
+use weft_env::Clock;
 
 use crate::numbers::Numbers;
 use crate::zone::Zone;
@@ -71,6 +73,26 @@ pub struct Local {
     pub now_micros: i64,
     /// The sequences of the statement.
     pub numbers: Numbers,
+    /// What tells the time while a statement runs.
+    pub clock: Ticking,
+}
+
+/// A clock, if there is one; all are alike.
+#[derive(Clone, Default)]
+pub struct Ticking(pub Option<Arc<dyn Clock>>);
+
+impl PartialEq for Ticking {
+    fn eq(&self, _: &Ticking) -> bool {
+        true
+    }
+}
+
+impl Eq for Ticking {}
+
+impl fmt::Debug for Ticking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticking")
+    }
 }
 
 static FIXED: LazyLock<Local> = LazyLock::new(|| Local::new(Style::default(), 0));
@@ -89,7 +111,17 @@ impl Default for Style {
 impl Local {
     /// A session's, at a time.
     pub fn new(style: Style, now_micros: i64) -> Local {
-        Local { style, now_micros, numbers: Numbers::default() }
+        Local { style, now_micros, numbers: Numbers::default(), clock: Ticking::default() }
+    }
+
+    /// The same with a clock.
+    pub fn ticking(self, clock: &Arc<dyn Clock>) -> Local {
+        Local { clock: Ticking(Some(Arc::clone(clock))), ..self }
+    }
+
+    /// What the clock says now: microseconds since 1970 UTC. Without a clock, the transaction's time.
+    pub fn clock_micros(&self) -> i64 {
+        self.clock.0.as_ref().map_or(self.now_micros, |clock| clock.wall_micros())
     }
 
     /// ISO, UTC, and no present: what does not depend on a session.

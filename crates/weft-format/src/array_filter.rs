@@ -12,7 +12,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
-    UInt32Type,
+    TimestampSecondType, UInt32Type,
 };
 use arrow_array::{Array, PrimitiveArray};
 
@@ -37,6 +37,7 @@ pub fn filter_array(predicate: &Predicate, array: &dyn Array, data_type: DataTyp
             DataType::Date => filter_ints::<Date32Type>(&test, array, mask),
             DataType::Time => filter_ints::<Time64MicrosecondType>(&test, array, mask),
             DataType::Timestamp | DataType::TimestampTz => filter_ints::<TimestampMicrosecondType>(&test, array, mask),
+            DataType::Enum(_) => filter_ints::<TimestampSecondType>(&test, array, mask),
             _ => false,
         };
         if is_filtered {

@@ -17,13 +17,14 @@ use arrow_array::builder::{
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef, ListArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field, IntervalUnit};
 
 use crate::array::ArrayValue;
+use crate::enums::EnumId;
 use crate::interval::Interval;
 use crate::types::DataType;
 use crate::value::{Value, ValueRef};
@@ -58,6 +59,7 @@ pub fn value_ref_at(array: &dyn Array, row: usize, data_type: DataType) -> Value
         DataType::Timestamp | DataType::TimestampTz => {
             ValueRef::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
         }
+        DataType::Enum(_) => ValueRef::Int(array.as_primitive::<TimestampSecondType>().value(row)),
         DataType::Interval => {
             ValueRef::Interval(Interval::from_arrow(array.as_primitive::<IntervalMonthDayNanoType>().value(row)))
         }
@@ -84,6 +86,9 @@ pub fn stored_value_at(array: &dyn Array, row: usize) -> Option<ValueRef<'_>> {
         ArrowType::FixedSizeBinary(16) => DataType::Uuid,
         ArrowType::Date32 => DataType::Date,
         ArrowType::Time64(_) => DataType::Time,
+        arrow if EnumId::of_arrow(arrow).is_some() => {
+            return Some(ValueRef::Int(array.as_primitive::<TimestampSecondType>().value(row)));
+        }
         ArrowType::Timestamp(..) => DataType::Timestamp,
         ArrowType::Interval(IntervalUnit::MonthDayNano) => DataType::Interval,
         _ => return None,
@@ -164,6 +169,7 @@ pub fn array_of<'a>(data_type: DataType, values: impl ExactSizeIterator<Item = V
         DataType::BigInt => integers::<Int64Type>(data_type, values, |v| v),
         DataType::Time => integers::<Time64MicrosecondType>(data_type, values, |v| v),
         DataType::Timestamp | DataType::TimestampTz => integers::<TimestampMicrosecondType>(data_type, values, |v| v),
+        DataType::Enum(_) => integers::<TimestampSecondType>(data_type, values, |v| v),
         DataType::Real => primitive::<Float32Type>(data_type, values, |value| match value {
             ValueRef::Float(v) => Some(v as f32),
             other => null_or_panic(other, data_type),

@@ -70,6 +70,7 @@ impl KeyCodec {
                     | DataType::Date
                     | DataType::Timestamp
                     | DataType::TimestampTz
+                    | DataType::Enum(_)
             );
             let value = if is_integer { take(&mut key, *data_type) } else { None }?;
             if ordinal == column {

@@ -22,6 +22,7 @@ pub mod arrow_values;
 pub mod bloom;
 mod bytes;
 pub mod encoding;
+pub mod enums;
 pub mod error;
 mod evolution;
 pub mod ids;

@@ -142,6 +142,7 @@ impl RowCodec {
             DataType::BigInt | DataType::Oid | DataType::Time | DataType::Timestamp | DataType::TimestampTz => {
                 ValueRef::Int(i64::from_le_bytes(array(slot)))
             }
+            DataType::Enum(_) => ValueRef::Int(i64::from_le_bytes(array(slot))),
             DataType::Real => ValueRef::Float(f32::from_le_bytes(array(slot)).into()),
             DataType::DoublePrecision => ValueRef::Float(f64::from_le_bytes(array(slot))),
             DataType::Numeric { .. } => ValueRef::Decimal(i128::from_le_bytes(array(slot))),

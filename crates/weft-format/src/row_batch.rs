@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef, BinaryViewArray};
 
@@ -78,6 +78,7 @@ impl RowCodec {
                 DataType::Timestamp | DataType::TimestampTz => {
                     slots.primitive::<TimestampMicrosecondType, 8>(array, i64::to_le_bytes);
                 }
+                DataType::Enum(_) => slots.primitive::<TimestampSecondType, 8>(array, i64::to_le_bytes),
                 DataType::Real => slots.primitive::<Float32Type, 4>(array, f32::to_le_bytes),
                 DataType::DoublePrecision => slots.primitive::<Float64Type, 8>(array, f64::to_le_bytes),
                 DataType::Numeric { .. } => slots.primitive::<Decimal128Type, 16>(array, i128::to_le_bytes),

@@ -4,6 +4,7 @@
 //!   text, json, jsonb, char(n)   Text    bytes of UTF-8; char(n) without its trailing blanks, jsonb canonical
 //!   uuid                         Uuid    a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 as the number 0xa0ee...0a11
 //!   interval                     Interval { months: 14, days: 3, micros: 14_400_000_000 }: 1 year 2 mons 3 days 4 h
+//!   an enum                      Int     the code of the label, in the order of the labels, see [`crate::enums`]
 //!   integer[]                    Array   bytes that compare as arrays do, see [`crate::array`]
 //! ```
 
@@ -11,6 +12,7 @@ use std::fmt;
 
 use arrow_schema::{DataType as ArrowType, Field, IntervalUnit, TimeUnit};
 
+use crate::enums::EnumId;
 use crate::error::{Error, Result};
 
 /// A column's logical type. The comment after each is the [`crate::Value`] variant that holds it.
@@ -61,6 +63,8 @@ pub enum DataType {
     Json,
     /// `Text`, in PostgreSQL's canonical form
     Jsonb,
+    /// `Int`: the code of a label
+    Enum(EnumId),
     /// `Array` of one dimension
     Array(Element),
 }
@@ -113,6 +117,8 @@ pub enum Element {
     Json,
     /// jsonb
     Jsonb,
+    /// an enum
+    Enum(EnumId),
 }
 
 macro_rules! elements {
@@ -143,7 +149,7 @@ macro_rules! elements {
 
 elements!(
     Boolean, SmallInt, Integer, BigInt, Oid, Real, DoublePrecision, Text, Bytea, Uuid, Date, Time, Timestamp,
-    TimestampTz, Interval, Json, Jsonb; Varchar, Char
+    TimestampTz, Interval, Json, Jsonb; Varchar, Char, Enum
 );
 
 impl Element {
@@ -155,7 +161,8 @@ impl Element {
 
 impl DataType {
     /// The Arrow type that batches carry. Text is `Utf8View`, json `LargeBinary` and jsonb `LargeUtf8`, which nothing
-    /// else is; timestamps are in microseconds.
+    /// else is; timestamps are in microseconds. Enums are timestamps in seconds of a zone that names the enum
+    /// ([`crate::enums`]).
     pub fn arrow(self) -> ArrowType {
         match self {
             DataType::Boolean => ArrowType::Boolean,
@@ -176,6 +183,7 @@ impl DataType {
             DataType::Interval => ArrowType::Interval(IntervalUnit::MonthDayNano),
             DataType::Json => ArrowType::LargeBinary,
             DataType::Jsonb => ArrowType::LargeUtf8,
+            DataType::Enum(id) => ArrowType::Timestamp(TimeUnit::Second, Some(id.zone())),
             DataType::Array(element) => {
                 ArrowType::List(Field::new_list_field(element.data_type().arrow(), true).into())
             }
@@ -247,6 +255,10 @@ impl DataType {
             DataType::Jsonb => (18, 0, 0, 0),
             DataType::Char(limit) => (19, 0, 0, limit),
             DataType::Oid => (20, 0, 0, 0),
+            DataType::Enum(id) => {
+                let [low, high] = id.salt().to_le_bytes();
+                (22, low, high, id.oid())
+            }
             DataType::Array(element) => {
                 let [tag, precision, scale, _, a, b, c, d] = element.data_type().code();
                 return [TAG_ARRAY, precision, scale, tag, a, b, c, d];
@@ -281,6 +293,7 @@ impl DataType {
             18 => DataType::Jsonb,
             19 => DataType::Char(limit),
             20 => DataType::Oid,
+            22 => DataType::Enum(EnumId::new(limit, u16::from_le_bytes([precision, scale]))),
             TAG_ARRAY if element != TAG_ARRAY => {
                 let of = DataType::from_code([element, precision, scale, 0, a, b, c, d])?;
                 of.array().ok_or_else(|| Error::corrupt("an array type has arrays as elements"))?
@@ -323,6 +336,8 @@ impl fmt::Display for DataType {
             DataType::Interval => f.write_str("interval"),
             DataType::Json => f.write_str("json"),
             DataType::Jsonb => f.write_str("jsonb"),
+            // The name that means it everywhere: texts of SQL are made of these.
+            DataType::Enum(id) => write!(f, "\"{}\"", id.fixed_name()),
             DataType::Array(element) => write!(f, "{}[]", element.data_type()),
         }
     }

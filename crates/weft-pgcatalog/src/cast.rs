@@ -8,26 +8,9 @@ use weft_format::{Code, DataType, Error, Result, Value};
 
 use crate::definitions::relation_name;
 use crate::snapshot::{Snapshot, quoted};
-use crate::types::{by_name, format_type};
+use crate::type_names::{split_name, type_oid, type_text};
+use crate::types::format_type;
 use crate::value::{Datum, Type, bool_of, parse_list};
-
-/// Schema and name of `schema.name`, with quotes perhaps.
-pub(crate) fn split_name(text: &str) -> (Option<String>, String) {
-    let mut parts = vec![String::new()];
-    let mut quoted = false;
-    for c in text.trim().chars() {
-        match c {
-            '"' => quoted = !quoted,
-            '.' if !quoted => parts.push(String::new()),
-            c => {
-                let part = parts.last_mut().expect("there is a part");
-                if quoted { part.push(c) } else { part.extend(c.to_lowercase()) }
-            }
-        }
-    }
-    let name = parts.pop().unwrap_or_default();
-    (parts.pop(), name)
-}
 
 /// The number of what a text names; none when there is no such object.
 pub(crate) fn object_named(snapshot: &Snapshot, text: &str, data_type: &Type) -> Option<i64> {
@@ -42,7 +25,7 @@ pub(crate) fn object_named(snapshot: &Snapshot, text: &str, data_type: &Type) ->
             let (schema, name) = split_name(text);
             snapshot.relation_named(schema.as_deref(), &name).map(i64::from)
         }
-        Type::RegType => by_name(text).map(|row| row.oid),
+        Type::RegType => type_oid(snapshot, text),
         Type::RegNamespace => snapshot.schema_oid(&split_name(text).1).map(i64::from),
         Type::RegRole => snapshot.role_oid(&split_name(text).1).map(i64::from),
         _ => None,
@@ -58,7 +41,7 @@ pub(crate) fn object_text(snapshot: &Snapshot, number: i64, data_type: &Type) ->
     match data_type {
         Type::RegClass => relation_name(snapshot, oid),
         Type::RegType => {
-            let name = format_type(number, None);
+            let name = type_text(snapshot, number, None);
             if name == "???" { number.to_string() } else { name }
         }
         Type::RegNamespace => {

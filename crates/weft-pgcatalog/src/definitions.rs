@@ -11,7 +11,8 @@ use weft_format::DataType;
 
 use crate::objects::{Constraint, Index, Sequence, Table};
 use crate::snapshot::{Snapshot, quoted};
-use crate::types::{format_type, type_of};
+use crate::type_names::{full_type_text, type_text};
+use crate::types::type_of;
 
 fn columns(table: Option<&Table>, numbers: &[i64]) -> String {
     let name = |number: &i64| {
@@ -123,9 +124,11 @@ pub(crate) fn default_text(snapshot: &Snapshot, data_type: DataType, default: &s
     if let Some(sequence) = sequence_of(snapshot, text) {
         return format!("nextval('{}'::regclass)", relation_name(snapshot, sequence).replace('\'', "''"));
     }
-    let own_type = format_type(type_of(data_type).0, None);
+    let own_type = type_text(snapshot, type_of(data_type).0, None);
+    let full_type = full_type_text(snapshot, type_of(data_type).0);
+    let is_own = |to: &str| to.eq_ignore_ascii_case(&own_type) || full_type.as_deref() == Some(to);
     let text = match text.rsplit_once("::") {
-        Some((literal, to)) if literal.ends_with('\'') && to.eq_ignore_ascii_case(&own_type) => literal,
+        Some((literal, to)) if literal.ends_with('\'') && is_own(to) => literal,
         _ => text,
     };
     let is_text = text.len() > 1 && text.starts_with('\'') && text.ends_with('\'');

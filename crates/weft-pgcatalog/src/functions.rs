@@ -22,7 +22,7 @@ use crate::procs;
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
 use crate::snapshot::{Request, Snapshot, quoted};
-use crate::types::format_type;
+use crate::type_names::type_text;
 use crate::value::{Datum, Type};
 
 /// Functions that are called without parentheses.
@@ -255,7 +255,7 @@ static FUNCTIONS: &[Function] = &[
     function("pg_statistics_obj_is_visible", (1, 1), boolean, yes),
     function("pg_ts_config_is_visible", (1, 1), boolean, yes),
     lenient(function("format_type", (2, 2), text, |call| match call.values[0].int() {
-        Some(oid) => Ok(Datum::text(format_type(oid, call.values[1].int()))),
+        Some(oid) => Ok(Datum::text(type_text(call.snapshot, oid, call.values[1].int()))),
         None => Ok(Datum::Null),
     })),
     function("pg_typeof", (1, 1), |_| Type::RegType, |call| Ok(Datum::Int(call.types[0].oid()))),

@@ -27,6 +27,7 @@ mod classify;
 mod declared;
 mod definitions;
 mod dependencies;
+mod enum_rows;
 mod eval;
 mod function;
 mod functions;
@@ -49,7 +50,9 @@ mod server;
 mod snapshot;
 mod standard;
 mod tree;
+mod type_names;
 mod types;
+mod user_types;
 mod value;
 mod wanted;
 
@@ -62,6 +65,7 @@ pub use snapshot::{
     CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
     Snapshot, Stop, quoted,
 };
+pub use user_types::{UserType, array_oid};
 pub use wanted::Wanted;
 
 #[cfg(test)]

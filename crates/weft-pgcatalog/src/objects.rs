@@ -16,6 +16,7 @@ use std::sync::Arc;
 use weft_format::DataType;
 
 use crate::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
+use crate::user_types::{UserType, array_oid};
 
 /// Places for the constraints of one table, in the numbers of constraints.
 pub(crate) const CONSTRAINTS_MAX: u32 = 128;
@@ -33,6 +34,8 @@ pub struct Objects {
     pub views: Vec<View>,
     /// Sequences.
     pub sequences: Vec<Sequence>,
+    /// Types that users made.
+    pub types: Vec<UserType>,
     /// Comments by what they are about: number, and column or 0.
     pub comments: BTreeMap<(u32, i64), String>,
     /// Comments on constraints, until they have numbers: table, name, text.
@@ -84,6 +87,15 @@ impl Objects {
             }
         }
         Arc::new(self)
+    }
+
+    /// The type of a number, and whether that is the number of its arrays.
+    pub(crate) fn user_type(&self, oid: i64) -> Option<(&UserType, bool)> {
+        let is_it = |own: &u32| i64::from(*own) == oid;
+        self.types.iter().find_map(|known| {
+            let is_array = is_it(&array_oid(known.oid));
+            (is_array || is_it(&known.oid)).then_some((known, is_array))
+        })
     }
 
     /// The name of a schema.

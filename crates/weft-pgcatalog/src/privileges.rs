@@ -7,11 +7,12 @@
 
 use weft_format::{Code, Error, Result};
 
-use crate::cast::{object_named, split_name};
+use crate::cast::object_named;
 use crate::function::Arguments;
 use crate::making::Rows;
 use crate::rights::{Acl, AclItem, Kind, PREDEFINED, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::Snapshot;
+use crate::type_names::split_name;
 use crate::value::{Datum, Type};
 
 /// Who is asked about, and where the other arguments begin.

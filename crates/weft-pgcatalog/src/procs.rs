@@ -16,6 +16,7 @@ use crate::value::Datum;
 
 const ANY: i64 = 2276;
 const ANY_ARRAY: i64 = 2277;
+const ANY_ENUM: i64 = 3500;
 const ANY_ELEMENT: i64 = 2283;
 /// The language of functions that are part of the server.
 const INTERNAL: i64 = 12;
@@ -74,6 +75,7 @@ fn name_of(oid: i64) -> String {
     match oid {
         ANY => "\"any\"".into(),
         ANY_ARRAY => "anyarray".into(),
+        ANY_ENUM => "anyenum".into(),
         ANY_ELEMENT => "anyelement".into(),
         oid => format_type(oid, None),
     }
@@ -102,6 +104,7 @@ fn oid_of(arg: Arg) -> i64 {
         Arg::Any => ANY,
         Arg::AnyArray => ANY_ARRAY,
         Arg::AnyElement => ANY_ELEMENT,
+        Arg::AnyEnum => ANY_ENUM,
     }
 }
 
@@ -110,6 +113,9 @@ fn result_oid(builtin: &'static Builtin) -> i64 {
     let gives = match builtin.gives {
         Gives::Of(data_type) => data_type,
         Gives::By(_) if builtin.args.contains(&Arg::AnyArray) => return ANY_ARRAY,
+        Gives::By(_) if builtin.args.contains(&Arg::AnyEnum) => {
+            return if builtin.name == "enum_range" { ANY_ARRAY } else { ANY_ENUM };
+        }
         Gives::By(_) => {
             let given: Vec<Option<DataType>> = vec![None; builtin.args.len()];
             let result = builtin.signature(&given).map_or(DataType::Text, |Signature { result, .. }| result);

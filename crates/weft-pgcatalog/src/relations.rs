@@ -20,7 +20,8 @@ pub(crate) fn wanted_rows(relation: &'static Relation, snapshot: &Snapshot, want
         return (rows.rows, rows.made);
     }
     match relation.name {
-        "pg_type" | "pg_collation" | "pg_am" | "pg_opclass" | "pg_language" | "pg_range" | "pg_extension" => {
+        "pg_type" | "pg_enum" | "pg_collation" | "pg_am" | "pg_opclass" | "pg_language" | "pg_range"
+        | "pg_extension" => {
             types::fill(relation.name, &mut rows, snapshot);
         }
         "pg_stat_gssapi" | "pg_stat_ssl" => rows.add([("pid", Datum::Int(snapshot.backend))]),

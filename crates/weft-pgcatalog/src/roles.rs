@@ -82,7 +82,7 @@ fn default_acls(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             Kind::Table => "r",
             Kind::Sequence => "S",
             Kind::Schema => "n",
-            Kind::Database | Kind::Column => continue,
+            Kind::Database | Kind::Column | Kind::Type => continue,
         };
         rows.add([
             ("oid", Datum::Int(FIRST_DEFAULT + at as i64)),

@@ -17,6 +17,7 @@ use crate::declared;
 use crate::objects::{CONSTRAINTS_MAX, Constraint, Index, Objects};
 use crate::rights::{Access, Acl, Kind, OWNER, Target};
 pub use crate::schemas::{FIRST, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
+use crate::user_types::array_oid;
 use crate::value::Datum;
 
 /// Everything that catalog queries see.
@@ -234,7 +235,7 @@ impl Snapshot {
 
     /// The number of the type of arrays of its rows.
     pub(crate) fn rows_type(relation: u32) -> u32 {
-        0x1000_0000 | relation & 0x0fff_ffff
+        array_oid(relation)
     }
 
     /// The number of a view's rule.

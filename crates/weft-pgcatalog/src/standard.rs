@@ -179,10 +179,32 @@ fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     }
 }
 
+/// What a column's type is called.
+struct Kinds<'s> {
+    kind: Datum,
+    udt_schema: &'s str,
+    udt_name: String,
+}
+
+impl Kinds<'_> {
+    /// Of the type of a number, which `pg_type` calls so unless it is a user's.
+    fn of<'s>(snapshot: &'s Snapshot, oid: i64, name: &str) -> Kinds<'s> {
+        let Some((known, is_array)) = snapshot.user_type(oid) else {
+            let kind = if name.starts_with('_') { text("ARRAY") } else { text(format_type(oid, None)) };
+            return Kinds { kind, udt_schema: "pg_catalog", udt_name: name.to_owned() };
+        };
+        Kinds {
+            kind: text(if is_array { "ARRAY" } else { "USER-DEFINED" }),
+            udt_schema: snapshot.schema_name(known.schema),
+            udt_name: format!("{}{}", if is_array { "_" } else { "" }, known.name),
+        }
+    }
+}
+
 fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
     let (oid, modifier) = column.data_type;
     let name = by_oid(oid).map_or("text", |row| row.name);
-    let is_array = name.starts_with('_');
+    let Kinds { kind, udt_schema, udt_name } = Kinds::of(snapshot, oid, name);
     let number = |number: i64| Datum::Int(number);
     let length = match name {
         "varchar" | "bpchar" if modifier >= 4 => number(modifier - 4),
@@ -216,7 +238,7 @@ fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
         ("ordinal_position", number(column.number)),
         ("column_default", column.default.map_or(Datum::Null, text)),
         ("is_nullable", yes_no(column.nullable)),
-        ("data_type", if is_array { text("ARRAY") } else { text(format_type(oid, None)) }),
+        ("data_type", kind),
         ("character_maximum_length", length),
         ("character_octet_length", bytes),
         ("numeric_precision", precision),
@@ -224,8 +246,8 @@ fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
         ("numeric_scale", scale),
         ("datetime_precision", of_time),
         ("udt_catalog", text(&snapshot.database)),
-        ("udt_schema", text("pg_catalog")),
-        ("udt_name", text(name)),
+        ("udt_schema", text(udt_schema)),
+        ("udt_name", text(&udt_name)),
         ("dtd_identifier", text(column.number.to_string())),
         ("is_self_referencing", text("NO")),
         ("is_identity", yes_no(column.identity.is_some())),

@@ -3,10 +3,12 @@
 use std::sync::LazyLock;
 
 use weft_expr::text::NUMERIC_DEFAULT;
-use weft_format::DataType;
+use weft_format::{DataType, Element};
 
+use crate::enum_rows;
 use crate::making::Rows;
 use crate::snapshot::{PG_CATALOG, Snapshot};
+use crate::user_types::array_oid;
 use crate::value::Datum;
 
 /// A line of `pg_type`.
@@ -127,6 +129,11 @@ pub(crate) fn format_type(oid: i64, modifier: Option<i64>) -> String {
 
 /// The number and the modifier of a column's type.
 pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
+    match data_type {
+        DataType::Enum(id) => return (id.oid().into(), -1),
+        DataType::Array(Element::Enum(id)) => return (array_oid(id.oid()).into(), -1),
+        _ => {}
+    }
     let plain = |data_type: DataType| match data_type {
         DataType::Boolean => "bool",
         DataType::SmallInt => "int2",
@@ -148,7 +155,7 @@ pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
         DataType::Interval => "interval",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
-        DataType::Array(_) => "_text",
+        DataType::Array(_) | DataType::Enum(_) => "_text",
     };
     let element = data_type.element().unwrap_or(data_type);
     let row = TYPES.iter().find(|row| row.name == plain(element));
@@ -173,7 +180,9 @@ pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
             let tables = tables.into_iter().map(|table| (table.oid, table.schema, &table.name));
             let views = views.into_iter().map(|view| (view.oid, view.schema, &view.name));
             tables.chain(views).for_each(|(oid, schema, name)| add_row_types(rows, oid, schema, name));
+            snapshot.types.iter().for_each(|known| enum_rows::types(rows, known));
         }
+        "pg_enum" => snapshot.types.iter().for_each(|known| enum_rows::labels(rows, known)),
         "pg_opclass" => {
             for (oid, name, family, type_oid, _) in CLASSES {
                 rows.add([

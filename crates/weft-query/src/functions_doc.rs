@@ -94,6 +94,7 @@ fn shown(arg: Arg) -> String {
         Arg::Any => "any".into(),
         Arg::AnyArray => "anyarray".into(),
         Arg::AnyElement => "anyelement".into(),
+        Arg::AnyEnum => "anyenum".into(),
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) fn is_special(data_type: DataType) -> bool {
             | DataType::Jsonb
             | DataType::Char(_)
             | DataType::Oid
+            | DataType::Enum(_)
             | DataType::Array(_)
     )
 }

@@ -688,9 +688,9 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
         && !matches!(expr, Expr::Placeholder(_))
 }
 
-/// Whether a text is read as a number, which the engine does by other rules.
+/// Whether a text is read as a number, which the engine does by other rules, or as a label, of which it knows nothing.
 fn is_read(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
-    (to.is_floating() || is_numeric(to))
+    (to.is_floating() || is_numeric(to) || is_enum(to))
         && matches!(expr.get_type(schema), Ok(ArrowType::Utf8 | ArrowType::Utf8View))
         && !matches!(expr, Expr::Placeholder(_))
 }
@@ -727,10 +727,15 @@ fn is_shown_otherwise(expr: &Expr, schema: &DFSchema) -> bool {
     is_float(expr, schema)
         || given.as_ref().is_ok_and(|given| *given == NUMERIC_DEFAULT.arrow())
         || matches!(given, Ok(ArrowType::Interval(_) | ArrowType::Duration(_) | ArrowType::List(_)))
+        || given.is_ok_and(|given| is_enum(&given))
 }
 
 fn is_text(arrow: &ArrowType) -> bool {
     matches!(arrow, ArrowType::Utf8 | ArrowType::Utf8View)
+}
+
+fn is_enum(arrow: &ArrowType) -> bool {
+    matches!(output_type(arrow), DataType::Enum(_))
 }
 
 fn is_numeric(arrow: &ArrowType) -> bool {

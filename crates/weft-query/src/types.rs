@@ -13,6 +13,7 @@
 use arrow::datatypes::{DataType as ArrowType, Field, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
+use weft_format::enums::EnumId;
 use weft_format::{Code, DataType, Error, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, data_type_of};
 
@@ -43,7 +44,7 @@ pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
         ArrowType::Decimal256(_, s) => numeric(38, *s),
         ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
         ArrowType::Timestamp(_, None) => DataType::Timestamp,
-        ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
+        ArrowType::Timestamp(_, Some(_)) => EnumId::of_arrow(arrow).map_or(DataType::TimestampTz, DataType::Enum),
         ArrowType::Dictionary(_, value) => output_type(value),
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time,
         ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
@@ -97,6 +98,7 @@ pub(crate) fn scalar_of(value: &Value, data_type: DataType) -> Result<ScalarValu
         (DataType::BigInt, Value::Int(v)) => ScalarValue::Int64(Some(*v)),
         (DataType::Timestamp, Value::Int(v)) => ScalarValue::TimestampMicrosecond(Some(*v), None),
         (DataType::TimestampTz, Value::Int(v)) => ScalarValue::TimestampMicrosecond(Some(*v), Some("UTC".into())),
+        (DataType::Enum(id), Value::Int(v)) => ScalarValue::TimestampSecond(Some(*v), Some(id.zone())),
         (DataType::Real, Value::Float(v)) => ScalarValue::Float32(Some(*v as f32)),
         (DataType::DoublePrecision, Value::Float(v)) => ScalarValue::Float64(Some(*v)),
         (DataType::Numeric { precision, scale }, Value::Decimal(v)) => {

@@ -37,6 +37,7 @@ pub mod roles;
 mod row;
 mod session;
 mod settings;
+mod types;
 mod values;
 mod version;
 mod view_columns;

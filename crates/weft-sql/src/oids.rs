@@ -45,6 +45,7 @@ const NUMERIC_ARRAY: u32 = 1231;
 fn oids_of(data_type: DataType) -> (u32, u32) {
     match data_type {
         DataType::Char(_) => BPCHAR,
+        DataType::Enum(id) => (id.oid(), weft_pgcatalog::array_oid(id.oid())),
         DataType::Varchar(_) => VARCHAR,
         DataType::Numeric { .. } => (NUMERIC, NUMERIC_ARRAY),
         _ => {
@@ -72,6 +73,7 @@ pub fn length_of(data_type: DataType) -> i16 {
             8
         }
         DataType::Uuid | DataType::Interval => 16,
+        DataType::Enum(_) => 4,
         _ => -1,
     }
 }

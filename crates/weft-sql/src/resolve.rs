@@ -174,6 +174,12 @@ pub(crate) fn object(txn: &Transaction, kind: ObjectKind, name: &str) -> Option<
     }
 }
 
+/// The object of a name, of a kind that is no relation.
+pub(crate) fn no_relation(txn: &Transaction, kind: ObjectKind, name: &str) -> Option<Arc<Object>> {
+    let (schemas, name) = places(txn, name);
+    schemas.into_iter().find_map(|schema| txn.object(kind, schema, name))
+}
+
 /// No relation of this name is seen.
 pub(crate) fn undefined(name: &str) -> Error {
     let shown = shown(name);

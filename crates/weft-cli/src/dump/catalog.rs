@@ -97,6 +97,8 @@ pub(super) struct View {
 pub(super) struct Catalog {
     /// Quoted where that is needed; without `public`.
     pub(super) schemas: Vec<String>,
+    /// CREATE TYPE statements.
+    pub(super) types: Vec<String>,
     pub(super) relations: Vec<Relation>,
     pub(super) columns: BTreeMap<u32, Vec<Column>>,
     pub(super) constraints: Vec<Constraint>,
@@ -118,6 +120,7 @@ impl Catalog {
         let mut relations = reader.relations()?;
         let mut sequences = reader.sequences(&relations)?;
         let mut schemas = reader.schemas()?;
+        let mut types = reader.types()?;
         if !only.is_empty() {
             let named =
                 |relation: &Relation| only.iter().any(|name| *name == relation.plain_name || *name == relation.name);
@@ -129,6 +132,7 @@ impl Catalog {
             let owned: BTreeSet<u32> = sequences.iter().map(|sequence| sequence.relation).collect();
             relations.retain(|relation| tables.contains(&relation.oid) || owned.contains(&relation.oid));
             schemas.clear();
+            types.clear();
         }
         let kept: BTreeSet<u32> = relations.iter().map(|relation| relation.oid).collect();
         Ok(Catalog {
@@ -138,6 +142,7 @@ impl Catalog {
             views: reader.views(&kept)?,
             comments: reader.comments(&relations, &kept, only.is_empty())?,
             schemas,
+            types,
             relations,
             sequences,
         })
@@ -153,6 +158,27 @@ impl Reader<'_> {
     fn schemas(&mut self) -> Result<Vec<String>, Failure> {
         let rows = self.rows(&format!("SELECT n.nspname FROM pg_namespace n WHERE {OWN} ORDER BY n.oid"))?;
         Ok(rows.iter().map(|row| text(row, 0)).filter(|name| name != "public").map(|name| self.quoted(&name)).collect())
+    }
+
+    fn types(&mut self) -> Result<Vec<String>, Failure> {
+        let rows = self.rows(&format!(
+            "SELECT n.nspname, t.typname, e.enumlabel FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace \
+             LEFT JOIN pg_enum e ON e.enumtypid = t.oid WHERE {OWN} AND t.typtype = 'e' \
+             ORDER BY t.oid, e.enumsortorder"
+        ))?;
+        let mut types: Vec<(String, Vec<String>)> = Vec::new();
+        for row in &rows {
+            let name = format!("{}.{}", self.quoted(&text(row, 0)), self.quoted(&text(row, 1)));
+            if types.last().is_none_or(|(last, _)| *last != name) {
+                types.push((name, Vec::new()));
+            }
+            if let (Some((_, labels)), Some(label)) = (types.last_mut(), row.get(2).and_then(Option::as_ref)) {
+                labels.push(literal(label));
+            }
+        }
+        let statement =
+            |(name, labels): &(String, Vec<String>)| format!("CREATE TYPE {name} AS ENUM ({});", labels.join(", "));
+        Ok(types.iter().map(statement).collect())
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, Failure> {

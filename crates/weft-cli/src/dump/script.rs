@@ -54,6 +54,7 @@ impl Script<'_> {
             for schema in &self.catalog.schemas {
                 self.line(&format!("CREATE SCHEMA {schema};"))?;
             }
+            self.statements(&self.catalog.types)?;
             self.sequences()?;
             self.tables()?;
             self.views()?;

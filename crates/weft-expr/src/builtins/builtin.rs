@@ -20,6 +20,8 @@ pub enum Arg {
     AnyArray,
     /// An element of the arrays among the arguments.
     AnyElement,
+    /// A value of an enum, one for all of them.
+    AnyEnum,
 }
 
 /// The type of a result.

@@ -16,6 +16,7 @@
 
 mod arrays;
 mod builtin;
+mod enums;
 mod formatting;
 mod internal;
 mod jsonpath;

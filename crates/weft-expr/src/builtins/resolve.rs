@@ -70,7 +70,7 @@ fn takes(builtin: &Builtin, given: &[Option<DataType>]) -> bool {
         // Elements of all arrays are of one type, and so are those beside them.
         let of = match arg {
             Arg::AnyArray => given.element(),
-            Arg::AnyElement => Some(given),
+            Arg::AnyElement | Arg::AnyEnum => Some(given),
             _ => None,
         };
         let agrees = of.is_none_or(|of| *element.get_or_insert(of) == of || arg == Arg::AnyElement);
@@ -108,12 +108,14 @@ fn category(arg: Arg) -> char {
         Arg::Numeric => 'N',
         Arg::Any | Arg::AnyElement => 'P',
         Arg::AnyArray => 'A',
+        Arg::AnyEnum => 'E',
         Arg::Of(data_type) => match data_type {
             DataType::Boolean => 'B',
             DataType::Text | DataType::Varchar(_) | DataType::Char(_) => 'S',
             DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz => 'D',
             DataType::Interval => 'T',
             DataType::Array(_) => 'A',
+            DataType::Enum(_) => 'E',
             DataType::Bytea | DataType::Uuid | DataType::Json | DataType::Jsonb => 'U',
             _ => 'N',
         },
@@ -130,7 +132,7 @@ fn is_exact(arg: Arg, given: DataType) -> bool {
     match arg {
         Arg::Of(data_type) => data_type == given,
         Arg::Numeric => matches!(given, DataType::Numeric { .. }),
-        Arg::AnyArray | Arg::Any | Arg::AnyElement => false,
+        Arg::AnyArray | Arg::Any | Arg::AnyElement | Arg::AnyEnum => false,
     }
 }
 
@@ -140,6 +142,7 @@ fn is_taken(arg: Arg, given: DataType) -> bool {
         Arg::Of(to) => is_implicit(given, to),
         Arg::Numeric => matches!(given, DataType::Numeric { .. }) || is_integer(given),
         Arg::Any | Arg::AnyElement => true,
+        Arg::AnyEnum => matches!(given, DataType::Enum(_)),
         Arg::AnyArray => given.element().is_some(),
     }
 }
@@ -178,7 +181,8 @@ impl Builtin {
             _ => None,
         });
         let element = element.or_else(|| {
-            given.iter().enumerate().find_map(|(at, given)| given.filter(|_| arg_at(self, at) == Arg::AnyElement))
+            let is_any = |at| matches!(arg_at(self, at), Arg::AnyElement | Arg::AnyEnum);
+            given.iter().enumerate().find_map(|(at, given)| given.filter(|_| is_any(at)))
         });
         let element = element.unwrap_or(DataType::Text);
         let mut args = Vec::with_capacity(given.len());
@@ -193,6 +197,8 @@ impl Builtin {
                 (Arg::Any, given) => given.unwrap_or(DataType::Text),
                 (Arg::AnyArray, _) => element.array()?,
                 (Arg::AnyElement, _) => element,
+                (Arg::AnyEnum, _) if matches!(element, DataType::Enum(_)) => element,
+                (Arg::AnyEnum, _) => return None,
             });
         }
         let result = match self.gives {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::arrays;
 use super::builtin::{Builtin, Volatility};
+use super::enums;
 use super::formatting;
 use super::internal;
 use super::jsonpath;
@@ -25,6 +26,7 @@ const ROOMS: &[&[Builtin]] = &[
     moments::ROWS,
     patterns::ROWS,
     arrays::ROWS,
+    enums::ROWS,
     jsons::ROWS,
     jsonpath::ROWS,
     series::ROWS,

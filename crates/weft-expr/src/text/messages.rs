@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use weft_format::{Code, DataType, Error};
+use weft_format::{Code, DataType, Error, enums};
 
 /// `invalid input syntax for type integer: "x"`.
 pub(super) fn invalid_text(text: &str, data_type: DataType) -> Error {
@@ -13,6 +13,7 @@ pub(super) fn invalid_text(text: &str, data_type: DataType) -> Error {
 /// The name of a type in messages, without its arguments.
 pub fn type_name(data_type: DataType) -> Cow<'static, str> {
     let name = match data_type {
+        DataType::Enum(id) => return Cow::Owned(enums::name_of(id)),
         DataType::Array(element) => return Cow::Owned(format!("{}[]", type_name(element.data_type()))),
         DataType::Boolean => "boolean",
         DataType::SmallInt => "smallint",

@@ -1,6 +1,6 @@
 //! Text to values that are no arrays.
 
-use weft_format::{Code, DataType, Error, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value, enums};
 
 use super::bytes::parse_bytes;
 use super::datetime::{parse_date, parse_time, parse_timestamp, parse_timestamptz};
@@ -27,6 +27,7 @@ pub(super) fn read_scalar(text: &str, data_type: DataType, local: &Local) -> Res
         DataType::Interval => parse_interval(text, &local.style).map(Value::Interval),
         DataType::Json => json::validate(text).map(|()| Value::Text(text.into())),
         DataType::Jsonb => json::canonical(text).map(|text| Value::Text(text.into())),
+        DataType::Enum(id) => enums::code_of(id, text).map(Value::Int),
         DataType::Array(_) => unreachable!("elements of arrays are no arrays"),
         DataType::Date => parse_date(text, local).map(Value::Int),
         DataType::Timestamp => parse_timestamp(text, local).map(Value::Int),

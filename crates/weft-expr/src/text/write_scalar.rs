@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_format::{DataType, ValueRef};
+use weft_format::{DataType, ValueRef, enums};
 
 use super::bytes::write_hex;
 use super::datetime::{write_date, write_time, write_timestamp, write_timestamptz};
@@ -33,6 +33,7 @@ pub(super) fn write_scalar(out: &mut String, value: ValueRef<'_>, data_type: Dat
         (DataType::Date, ValueRef::Int(v)) => write_date(out, v, style),
         (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, style),
         (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamptz(out, v, style),
+        (DataType::Enum(id), ValueRef::Int(v)) => out.push_str(&enums::label_of(id, v)),
         (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
         (DataType::Real, ValueRef::Float(v)) => write_real(out, v as f32),
         (_, ValueRef::Float(v)) => write_double(out, v),

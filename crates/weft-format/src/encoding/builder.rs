@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
@@ -182,6 +182,9 @@ impl BlockBuilder {
             }
             (Data::Word64(values), ArrowType::Int64) if kind == Kind::Int64 => {
                 extend::<Int64Type, _>(values, &array, |v| v as u64);
+            }
+            (Data::Word64(values), ArrowType::Timestamp(arrow_schema::TimeUnit::Second, _)) if kind == Kind::Int64 => {
+                extend::<TimestampSecondType, _>(values, &array, |v| v as u64);
             }
             (Data::Word64(values), ArrowType::Timestamp(arrow_schema::TimeUnit::Microsecond, _))
                 if kind == Kind::Int64 =>

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt32Type,
 };
 use arrow_array::{
     ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, PrimitiveArray, StringViewArray,
@@ -340,6 +340,10 @@ fn finish(buffer: Buffer, rows: usize, nulls: Option<NullBuffer>, data_type: Dat
         DataType::TimestampTz => {
             let values = ScalarBuffer::new(buffer, 0, rows);
             Arc::new(PrimitiveArray::<TimestampMicrosecondType>::new(values, nulls).with_timezone("UTC"))
+        }
+        DataType::Enum(id) => {
+            let values = ScalarBuffer::new(buffer, 0, rows);
+            Arc::new(PrimitiveArray::<TimestampSecondType>::new(values, nulls).with_timezone(id.zone()))
         }
         DataType::Numeric { precision, scale } => {
             let values = Decimal128Array::new(ScalarBuffer::new(buffer, 0, rows), nulls);

@@ -44,6 +44,7 @@ impl Kind {
             DataType::BigInt | DataType::Oid | DataType::Time | DataType::Timestamp | DataType::TimestampTz => {
                 Kind::Int64
             }
+            DataType::Enum(_) => Kind::Int64,
             DataType::Real => Kind::Float32,
             DataType::DoublePrecision => Kind::Float64,
             DataType::Numeric { .. } => Kind::Decimal,

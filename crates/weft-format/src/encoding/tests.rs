@@ -9,6 +9,7 @@ use super::*;
 use crate::array::ArrayValue;
 use crate::arrow_values::value_at;
 use crate::bloom::hash_value;
+use crate::enums::EnumId;
 use crate::interval::Interval;
 use crate::mask::Mask;
 use crate::predicate::{CompareOp, Predicate};
@@ -30,7 +31,7 @@ impl Random {
     }
 }
 
-pub(crate) const TYPES: [DataType; 24] = [
+pub(crate) const TYPES: [DataType; 25] = [
     DataType::Boolean,
     DataType::SmallInt,
     DataType::Integer,
@@ -49,6 +50,7 @@ pub(crate) const TYPES: [DataType; 24] = [
     DataType::Uuid,
     DataType::Time,
     DataType::Interval,
+    DataType::Enum(EnumId::new(16_400, 258)),
     DataType::Json,
     DataType::Jsonb,
     DataType::Array(Element::Integer),
@@ -93,7 +95,9 @@ pub(crate) fn random_value(data_type: DataType, shape: u64, random: &mut Random)
         DataType::Boolean => Value::Bool(random.below(2 + shape % 5) == 0),
         DataType::SmallInt => Value::Int(int(random, 16)),
         DataType::Integer | DataType::Date => Value::Int(int(random, 32)),
-        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => Value::Int(int(random, 64)),
+        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Enum(_) => {
+            Value::Int(int(random, 64))
+        }
         DataType::Real => Value::Float(f64::from(random_float(shape, random) as f32)),
         DataType::DoublePrecision => Value::Float(random_float(shape, random)),
         DataType::Numeric { .. } => {

@@ -33,6 +33,8 @@ pub enum ObjectKind {
     Sequence,
     /// A comment; its name says on what.
     Comment,
+    /// A type.
+    Type,
     /// Whatever else the layers above keep; its name says what.
     Other,
 }
@@ -131,6 +133,14 @@ impl Objects {
         let state = self.state.read();
         let first = state.by_key.range((kind, SchemaId(0), String::new())..).next();
         first.is_some_and(|((known, ..), _)| *known == kind)
+    }
+
+    /// The objects of a kind visible at a timestamp, by schema and name.
+    pub(crate) fn of_kind(&self, kind: ObjectKind, read_ts: Timestamp) -> Vec<Arc<Object>> {
+        let state = self.state.read();
+        let from = state.by_key.range((kind, SchemaId(0), String::new())..);
+        let versions = from.take_while(|((known, ..), _)| *known == kind).flat_map(|(_, versions)| versions);
+        versions.filter(|version| version.is_visible(read_ts)).map(|version| version.object.clone()).collect()
     }
 
     /// The objects visible at a timestamp, by kind, schema and name.

@@ -172,6 +172,7 @@ fn is_of_schema(predicate: &Predicate, schema: &Schema) -> bool {
                 | DataType::Time
                 | DataType::Timestamp
                 | DataType::TimestampTz
+                | DataType::Enum(_)
         ),
     };
     match predicate {
@@ -401,7 +402,7 @@ impl Index {
                 (DataType::Integer | DataType::Date, Value::Int(v)) => i32::try_from(*v).is_ok(),
                 (DataType::BigInt | DataType::Timestamp | DataType::TimestampTz, Value::Int(_)) => true,
                 (DataType::Oid, Value::Int(v)) => u32::try_from(*v).is_ok(),
-                (DataType::Time, Value::Int(_)) => true,
+                (DataType::Time | DataType::Enum(_), Value::Int(_)) => true,
                 (DataType::Bytea, Value::Bytes(_)) | (DataType::Uuid, Value::Uuid(_)) => true,
                 (DataType::Interval, Value::Interval(_)) | (DataType::Array(_), Value::Array(_)) => true,
                 (DataType::Real | DataType::DoublePrecision, Value::Float(_)) => true,

@@ -66,6 +66,31 @@ impl Transaction {
         objects
     }
 
+    /// The objects of a kind, own DDL included, each with whether this transaction has changed one that was there
+    /// before.
+    pub fn objects_of(&self, kind: ObjectKind) -> Vec<(Arc<Object>, bool)> {
+        let known = self.core().catalog.objects.of_kind(kind, self.objects_ts(kind));
+        let mut objects: Vec<(Arc<Object>, bool)> = known.into_iter().map(|object| (object, false)).collect();
+        for ddl in &self.ddl {
+            let OwnDdl::Object(before, after) = ddl else { continue };
+            let mut was_there = false;
+            if let Some(before) = before {
+                let at = objects.iter().position(|(object, _)| object.id == before.id);
+                was_there =
+                    at.map(|at| objects.remove(at)).is_some_and(|(_, is_changed)| is_changed || !self.made(before));
+            }
+            if let Some(after) = after.as_ref().filter(|after| after.kind == kind) {
+                objects.push((after.clone(), was_there));
+            }
+        }
+        objects
+    }
+
+    /// Whether an object came with this transaction.
+    fn made(&self, object: &Object) -> bool {
+        self.ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Object(None, Some(made)) if made.id == object.id))
+    }
+
     /// Whether there are objects of a kind at all, for who need not look then.
     pub fn has_objects(&self, kind: ObjectKind) -> bool {
         let is_one = |object: &Option<Arc<Object>>| object.as_ref().is_some_and(|object| object.kind == kind);

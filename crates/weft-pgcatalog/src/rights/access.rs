@@ -89,6 +89,8 @@ pub enum Kind {
     Database,
     /// A column.
     Column,
+    /// A type: everybody may use it.
+    Type,
 }
 
 impl Kind {
@@ -100,6 +102,7 @@ impl Kind {
             Kind::Schema => Rights::USAGE.and(Rights::CREATE),
             Kind::Database => Rights::CREATE.and(Rights::TEMPORARY).and(Rights::CONNECT),
             Kind::Column => Rights::SELECT.and(Rights::INSERT).and(Rights::UPDATE).and(Rights::REFERENCES),
+            Kind::Type => Rights::USAGE,
         }
     }
 
@@ -108,6 +111,7 @@ impl Kind {
         match self {
             Kind::Column => Acl::default(),
             Kind::Database => Acl::of(owner, self.all(), Rights::TEMPORARY.and(Rights::CONNECT)),
+            Kind::Type => Acl::of(owner, self.all(), Rights::USAGE),
             _ => Acl::of(owner, self.all(), Rights::NONE),
         }
     }
@@ -120,6 +124,7 @@ impl Kind {
             Kind::Schema => "schema",
             Kind::Database => "database",
             Kind::Column => "column",
+            Kind::Type => "type",
         }
     }
 }

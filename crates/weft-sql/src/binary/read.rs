@@ -50,7 +50,7 @@ fn read_fields(fields: &mut Fields<'_>, data_type: DataType) -> Result<Value> {
         }
         DataType::Bytea => Value::Bytes(fields.bytes(fields.len())?.into()),
         DataType::Text | DataType::Varchar(_) => Value::Text(utf8(fields.bytes(fields.len())?)?.into()),
-        DataType::Char(_) | DataType::Json => {
+        DataType::Char(_) | DataType::Json | DataType::Enum(_) => {
             text::parse(utf8(fields.bytes(fields.len())?)?, data_type, Local::fixed())?
         }
         DataType::Jsonb => {

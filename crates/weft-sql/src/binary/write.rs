@@ -30,6 +30,9 @@ pub fn write(out: &mut Vec<u8>, value: ValueRef<'_>, data_type: DataType) {
             write_array(out, bytes, element.data_type());
         }
         (_, ValueRef::Bytes(bytes)) => out.extend_from_slice(bytes),
+        (DataType::Enum(_), value @ ValueRef::Int(_)) => {
+            out.extend_from_slice(text::print(value, data_type).as_bytes());
+        }
         (DataType::Oid, ValueRef::Int(value)) => out.extend_from_slice(&(value as u32).to_be_bytes()),
         (DataType::SmallInt, ValueRef::Int(value)) => out.extend_from_slice(&(value as i16).to_be_bytes()),
         (DataType::Integer, ValueRef::Int(value)) => out.extend_from_slice(&(value as i32).to_be_bytes()),

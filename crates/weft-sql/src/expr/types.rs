@@ -4,6 +4,7 @@ use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
 pub use weft_expr::text::NUMERIC_DEFAULT;
+use weft_format::enums::EnumId;
 use weft_format::{Code, DataType, Error, Result};
 
 use crate::parse::fold;
@@ -87,6 +88,10 @@ fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
     // "char" in quotes is a type of its own: one byte.
     if own.is_some_and(|own| own.quote_style.is_some() && own.value == "char") {
         return Ok(DataType::Char(1));
+    }
+    // An enum, by the name that needs no catalog (`types`).
+    if let Some(id) = own.and_then(|own| EnumId::of_fixed_name(&own.value)) {
+        return Ok(DataType::Enum(id));
     }
     let word = own.map_or_else(|| name.to_string().to_lowercase(), |own| fold(own));
     if let Some(element) = word.strip_prefix('_').and_then(short) {

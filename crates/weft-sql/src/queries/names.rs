@@ -16,6 +16,7 @@ use sqlparser::ast::{
     ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TrimWhereField, Visit, VisitMut, Visitor,
     VisitorMut,
 };
+use weft_format::enums::{self, EnumId};
 use weft_format::{Code, Error, Result};
 
 /// Expressions may be nested this deep.
@@ -171,6 +172,10 @@ fn first_column(body: &SetExpr) -> Option<String> {
 }
 
 fn type_name(sql: &str) -> String {
+    // A users' type by its fixed name, or an array of it.
+    if let Some(id) = sql.trim_start_matches('"').split('"').next().and_then(EnumId::of_fixed_name) {
+        return enums::name_of(id);
+    }
     let word = sql.split(['(', '[']).next().unwrap_or(sql).trim().to_lowercase();
     match word.as_str() {
         word if word.starts_with("interval") => "interval".into(),

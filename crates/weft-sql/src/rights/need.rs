@@ -59,6 +59,7 @@ impl Need {
     pub(crate) fn of_object(object: &Object, rights: Rights) -> Need {
         let (kind, word) = match object.kind {
             ObjectKind::Sequence => (Kind::Sequence, "sequence"),
+            ObjectKind::Type => (Kind::Type, "type"),
             _ => (Kind::Table, "view"),
         };
         Need {

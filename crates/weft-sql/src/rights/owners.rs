@@ -37,7 +37,7 @@ pub(crate) fn adopt(txn: &mut Transaction, permit: &Permit, since: &DdlSince) ->
     let gone: Vec<Target> = gone.map(|oid| Target::Relation(FIRST + oid)).collect();
     let objects = since.dropped_objects.iter().filter_map(|object| match object.kind {
         ObjectKind::Schema => Some(Target::Schema(FIRST + object.id)),
-        ObjectKind::View | ObjectKind::Sequence => Some(Target::Relation(FIRST + object.id)),
+        ObjectKind::View | ObjectKind::Sequence | ObjectKind::Type => Some(Target::Relation(FIRST + object.id)),
         ObjectKind::Comment | ObjectKind::Other => None,
     });
     for target in gone.into_iter().chain(objects) {
@@ -108,6 +108,7 @@ fn made_of(since: &DdlSince) -> Vec<(Target, u32, Kind)> {
             ObjectKind::View if object.name.starts_with('\0') => None,
             ObjectKind::View => Some((Target::Relation(FIRST + object.id), schema, Kind::Table)),
             ObjectKind::Sequence => Some((Target::Relation(FIRST + object.id), schema, Kind::Sequence)),
+            ObjectKind::Type => Some((Target::Relation(FIRST + object.id), schema, Kind::Type)),
             ObjectKind::Comment | ObjectKind::Other => None,
         }
     });

@@ -56,7 +56,11 @@ pub(super) fn target_word(txn: &Transaction, target: Target, database: &str) -> 
                 return Some(format!("table {}", def.name));
             }
             let object = txn.object_of(id)?;
-            let word = if object.kind == weft_kernel::ObjectKind::View { "view" } else { "sequence" };
+            let word = match object.kind {
+                weft_kernel::ObjectKind::View => "view",
+                weft_kernel::ObjectKind::Type => "type",
+                _ => "sequence",
+            };
             Some(format!("{word} {}", object.name))
         }
     }

@@ -23,6 +23,7 @@ use crate::parse::{Parsed, fold, like_of, table_name};
 use crate::resolve::{self, Relation};
 use crate::rights::Need;
 use crate::settings::EngineChoice;
+use crate::types;
 
 /// The method that the session gives to new tables, when it is not the one that they have anyway.
 pub(super) fn method_of_session(session: &Session) -> Option<String> {
@@ -40,6 +41,7 @@ pub(super) fn create_table(
     let method = method.or(preferred.as_deref());
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
+        let create = &*types::fixed(work.txn, create)?;
         let is_temporary = temporary::is_asked(create);
         let placed = if is_temporary { Some(temporary::in_schema(work, create)?) } else { None };
         let create = placed.as_ref().unwrap_or(create);
@@ -146,6 +148,7 @@ fn check_references(work: &Work<'_>, alter: &AlterTable) -> Result<()> {
 pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &str) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("ALTER TABLE")?;
+        let alter = &*types::fixed(work.txn, alter)?;
         let name = table_name(&alter.name)?;
         let found = resolve::relation(work.txn, &name);
         if let Some(relation) = &found {
@@ -312,6 +315,7 @@ pub(super) fn create_index(
     }
     session.in_statement(|work| {
         work.check_writable("CREATE INDEX")?;
+        let create = &*types::fixed(work.txn, create)?;
         let name = table_name(&create.table_name)?;
         let table = match resolve::relation(work.txn, &name) {
             Some(Relation::Table(table)) => table,

@@ -9,21 +9,25 @@
 //! 2. Columns are numbered from 1 as users see them: dropped ones keep their number, a hidden row id has none.
 //! 3. What is kept holds no table and no index: a dropped one goes when its last statement ends.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
 use weft_format::Result;
+use weft_format::enums::{self, EnumId};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::{Index as KernelIndex, IndexPart};
 use weft_kernel::table::Table as KernelTable;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{
-    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, View,
+    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, UserType,
+    View, quoted,
 };
 
 use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
 use crate::row::{generated, predicate_text};
+use crate::types;
 use crate::view_columns::view_columns;
 
 /// The objects of a version of the catalog, and whom to ask for their figures.
@@ -102,7 +106,38 @@ pub(super) fn describe(txn: &Transaction) -> Result<Described> {
     for object in txn.objects() {
         object_of(&mut made, txn, &object, &places, &shown)?;
     }
+    if !made.objects.types.is_empty() {
+        types::note_all(txn)?;
+        show_types(&mut made.objects);
+    }
     Ok(Described { objects: made.objects.indexed(), ..made.described })
+}
+
+/// A type's name with its schema.
+fn name_of(objects: &Objects, known: &UserType) -> String {
+    let schema = objects.schemas.iter().find(|(oid, _)| *oid == known.schema);
+    format!("{}.{}", quoted(schema.map_or("", |(_, name)| name)), quoted(&known.name))
+}
+
+/// Gives users' types their names in stored texts.
+fn show_types(objects: &mut Objects) {
+    let names: HashMap<u32, String> = objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
+    let name_of = |id: EnumId| names.get(&id.oid()).cloned().unwrap_or_else(|| enums::name_of(id));
+    let show = |text: &mut String| {
+        if let Cow::Owned(shown) = types::shown(text, &name_of) {
+            *text = shown;
+        }
+    };
+    for table in &mut objects.tables {
+        table.columns.iter_mut().filter_map(|column| column.default.as_mut()).for_each(show);
+        table.checks.iter_mut().for_each(|(_, text)| show(text));
+        table.materialized.iter_mut().for_each(|materialized| show(&mut materialized.query));
+    }
+    for index in &mut objects.indexes {
+        index.parts.iter_mut().for_each(|(_, text)| show(text));
+        index.predicate.iter_mut().for_each(show);
+    }
+    objects.views.iter_mut().for_each(|view| show(&mut view.query));
 }
 
 /// The numbers of a table's columns by their ordinals; 0 for the hidden row id.
@@ -252,6 +287,11 @@ fn object_of(
             });
         }
         ObjectKind::Comment => comment(made, object, numbers),
+        ObjectKind::Type => {
+            let labels = types::labels_of(object)?;
+            let labels = labels.iter().map(|(_, label)| label.to_owned()).collect();
+            made.objects.types.push(UserType { oid, schema, name, labels });
+        }
         ObjectKind::Other => {}
     }
     Ok(())

@@ -32,6 +32,7 @@ use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, Refresh, parse, table_name, written};
 use crate::resolve::{self, Relation};
 use crate::rights::Permit;
+use crate::types;
 use crate::view_columns::SEPARATOR;
 
 /// CREATE MATERIALIZED VIEW
@@ -49,6 +50,7 @@ pub(super) fn create(
     let method = method.or(preferred.as_deref());
     session.in_statement(|work| {
         work.check_writable("CREATE MATERIALIZED VIEW")?;
+        let create = &*types::fixed(work.txn, create)?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
         work.permit.check_creates_in(work.txn, namespace)?;
         if resolve::is_taken(work.txn, namespace, &name) {

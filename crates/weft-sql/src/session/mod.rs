@@ -55,6 +55,7 @@ pub(crate) mod statement;
 mod temporary;
 mod transaction;
 mod typed;
+mod user_types;
 mod utility;
 mod views;
 mod watched;

@@ -10,6 +10,7 @@ use weft_pgcatalog::rights::Rights;
 use super::Session;
 use super::objects::{drop_object, drop_table};
 use super::own_schema::Temporary;
+use super::user_types::drop_type;
 use super::work::Work;
 use crate::ddl::comment::{self, About};
 use crate::ddl::dependents;
@@ -165,9 +166,12 @@ pub(super) fn drop_contents(
 ) -> Result<()> {
     let is_in = |object: &Arc<Object>| object.namespace == id && object.kind.is_relation();
     let objects: Vec<Arc<Object>> = txn.objects().into_iter().filter(is_in).collect();
+    let types = txn.objects_of(ObjectKind::Type).into_iter().map(|(object, _)| object);
+    let types: Vec<Arc<Object>> = types.filter(|object| object.namespace == id).collect();
     let tables: Vec<_> = txn.tables().into_iter().filter(|def| def.namespace == id).collect();
     let first = tables.first().map(|def| format!("table {name}.{}", def.name));
     let first = first.or_else(|| objects.first().map(|object| format!("{name}.{}", object.name)));
+    let first = first.or_else(|| types.first().map(|object| format!("type {name}.{}", object.name)));
     let Some(first) = first else { return Ok(()) };
     if !cascade {
         let message = format!("cannot drop schema {name} because other objects depend on it");
@@ -186,6 +190,9 @@ pub(super) fn drop_contents(
         if let Some(object) = txn.object_of(object.id) {
             drop_object(txn, &object, true, notices)?;
         }
+    }
+    for object in types {
+        drop_type(txn, &object, true, notices)?;
     }
     Ok(())
 }

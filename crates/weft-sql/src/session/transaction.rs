@@ -103,7 +103,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            local: self.settings.local(self.db.kernel().env().clock.wall_micros()),
+            local: self.settings.local(self.now_micros()).ticking(&self.db.kernel().env().clock),
             read_only: self.settings.read_only || txn_is_past,
             is_final: false,
             notices: &mut self.notices,
@@ -156,7 +156,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn,
-            local: self.settings.local(block.now_micros),
+            local: self.settings.local(block.now_micros).ticking(&self.db.kernel().env().clock),
             read_only: block.read_only,
             is_final: false,
             notices: &mut self.notices,
@@ -358,7 +358,8 @@ impl Session {
 
     /// The zone and styles of the session, and the time of its transaction.
     pub fn local(&self) -> Local {
-        self.settings.local(self.block.as_ref().map_or_else(|| self.now_micros(), |block| block.now_micros))
+        let now_micros = self.block.as_ref().map_or_else(|| self.now_micros(), |block| block.now_micros);
+        self.settings.local(now_micros).ticking(&self.db.kernel().env().clock)
     }
 
     fn now_micros(&self) -> i64 {

@@ -100,6 +100,7 @@ fn sql_type(data_type: DataType) -> SqlType {
         DataType::Bytea => SqlType::Bytea,
         DataType::Json => SqlType::JSON,
         DataType::Jsonb => SqlType::JSONB,
+        DataType::Enum(id) => SqlType::Custom(crate::types::fixed_name(id), Vec::new()),
         DataType::Oid => SqlType::Custom(ObjectName::from(vec![Ident::new("oid")]), Vec::new()),
         DataType::Array(element) => {
             SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(sql_type(element.data_type())), None))

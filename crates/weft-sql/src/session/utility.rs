@@ -19,15 +19,15 @@ use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
     Client, Prepared, Session, backup, cursors, definitions, locks, maintenance, materialized, objects, past, rights,
-    schemas, views,
+    schemas, user_types, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
-use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Own, Parsed, fold};
 use crate::settings::{Settings, parse_isolation, shown_name};
+use crate::types::type_named;
 
 /// Runs a statement that is not planned. Parameters are those of the query of DECLARE CURSOR.
 pub(super) fn run(
@@ -105,8 +105,10 @@ fn prepare(
     }
     // `unknown` leaves the type to the statement.
     let is_unknown = |data_type: &SqlType| data_type.to_string().eq_ignore_ascii_case("unknown");
-    let types = data_types.iter().map(|named| (!is_unknown(named)).then(|| data_type_of(named)).transpose());
-    let types = types.collect::<Result<Vec<_>>>().map_err(|error| session.fail(error))?;
+    let types = session.in_statement(|work| {
+        let named = |named: &SqlType| (!is_unknown(named)).then(|| type_named(work.txn, named)).transpose();
+        data_types.iter().map(named).collect::<Result<Vec<_>>>()
+    })?;
     let parsed = Parsed::Sql { statement: Box::new(statement.clone()), method: None };
     let made = session.prepare_typed(source, parsed, &types).map_err(|error| session.fail(error))?;
     session.named.insert(name.to_owned(), made);
@@ -130,10 +132,13 @@ fn define(session: &mut Session, statement: &Statement, method: Option<&str>, so
                 }
                 ObjectType::Sequence => objects::drop_relations(session, Kind::Sequence, names, *if_exists, *cascade),
                 ObjectType::Schema => schemas::drop(session, names, *if_exists, *cascade),
+                ObjectType::Type => user_types::drop(session, names, *if_exists, *cascade),
                 _ => Err(session.fail(unsupported_statement(statement))),
             }
         }
         Statement::AlterTable(alter) => alter_table(session, alter, source),
+        Statement::CreateType { name, representation } => user_types::create(session, name, representation.as_ref()),
+        Statement::AlterType(alter) => user_types::alter(session, alter),
         Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { index_name } } => {
             rename(session, name, false, index_name, "ALTER INDEX")
         }

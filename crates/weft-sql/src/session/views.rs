@@ -16,7 +16,7 @@ use sqlparser::ast::{
     CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SetExpr, SqlOption, Statement, TableAlias,
     TableFactor, TableObject, TableVersion, VisitMut, VisitorMut,
 };
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
 use super::answers::unsupported;
@@ -28,21 +28,24 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::parse::{Parsed, fold, parse, period_of, read_at, table_name, written};
 use crate::resolve::{self, Relation};
+use crate::types;
 use crate::view_columns::SEPARATOR;
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
 
-/// A statement with the views that it reads, and the changes that it asks for, as subqueries.
+/// A statement with the views that it reads, and the changes that it asks for, as subqueries, and with the fixed names
+/// of users' types.
 pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> Result<Cow<'s, Statement>> {
     let has_views = txn.has_objects(ObjectKind::View);
-    if !has_views && !changes::has_calls(statement) {
-        return Ok(Cow::Borrowed(statement));
+    let fixed = types::fixed(txn, statement)?;
+    if !has_views && !changes::has_calls(&fixed) {
+        return Ok(fixed);
     }
     if has_views {
-        refuse_target(txn, statement)?;
+        refuse_target(txn, &fixed)?;
     }
-    let mut expanded = statement.clone();
+    let mut expanded = fixed.into_owned();
     let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand { is_read: true } };
     match VisitMut::visit(&mut expanded, &mut names) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(expanded)),
@@ -272,6 +275,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
     session.in_statement(|work| {
         check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
+        let create = &*types::fixed(work.txn, create)?;
         let (namespace, name) = place(work, create)?;
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
@@ -409,7 +413,12 @@ fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec
 /// The names of columns, and what their types are called.
 pub(super) fn names_and_types(columns: &[OutputColumn]) -> (Vec<String>, Vec<String>) {
     let columns = columns.iter();
-    columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip()
+    let name_of = |data_type: DataType| match data_type.element().unwrap_or(data_type) {
+        // A users' type may get another name.
+        DataType::Enum(_) => data_type.to_string(),
+        _ => crate::text::type_name(data_type).to_string(),
+    };
+    columns.map(|column| (column.name.clone(), name_of(column.data_type))).unzip()
 }
 
 /// Fails when a view is to have options: none is honoured here but those that say what is so in any case.

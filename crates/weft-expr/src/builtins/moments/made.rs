@@ -72,6 +72,11 @@ pub(super) fn transaction_time(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Int(call.local.now_micros))
 }
 
+/// `clock_timestamp()`: the time of each call.
+pub(super) fn clock_time(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::Int(call.local.clock_micros()))
+}
+
 /// `age(value)`: how long the last midnight is after it.
 pub(super) fn age_today(call: &Call<'_>) -> Result<Value> {
     let zone = &call.local.style.zone;

@@ -8,7 +8,7 @@ use weft_format::DataType;
 use super::super::builtin::{Arg, Builtin, builtin};
 use super::converted::{converted, date_and_time};
 use super::justified::{justify_days, justify_hours, justify_interval};
-use super::made::{age_today, is_finite, make_interval, make_time, transaction_time};
+use super::made::{age_today, clock_time, is_finite, make_interval, make_time, transaction_time};
 use super::overlaps::overlaps;
 use super::parts::{date_bin, interval_trunc, part, time_part, timestamp_trunc};
 
@@ -43,6 +43,7 @@ pub(in super::super) static ROWS: &[Builtin] = &[
     builtin(1386, "age", &[MOMENT], DataType::Interval, age_today).present(),
     builtin(2647, "transaction_timestamp", &[], DataType::TimestampTz, transaction_time).present(),
     builtin(2648, "statement_timestamp", &[], DataType::TimestampTz, transaction_time).present(),
+    builtin(2649, "clock_timestamp", &[], DataType::TimestampTz, clock_time).volatile(),
     builtin(6177, "date_bin", &[INTERVAL, TIMESTAMP, TIMESTAMP], DataType::Timestamp, date_bin),
     builtin(6178, "date_bin", &[INTERVAL, MOMENT, MOMENT], DataType::TimestampTz, date_bin),
     builtin(1384, "date_part", &[TEXT, DATE], DataType::DoublePrecision, part),

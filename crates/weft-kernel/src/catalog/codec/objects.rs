@@ -80,6 +80,7 @@ pub(crate) fn encode_object(object: &Object, bytes: &mut Vec<u8>) {
         ObjectKind::Sequence => 3,
         ObjectKind::Comment => 4,
         ObjectKind::Other => 5,
+        ObjectKind::Type => 6,
     });
     put_u32(bytes, object.namespace.0);
     put_text(bytes, &object.name);
@@ -104,6 +105,7 @@ fn read_object(input: &mut ByteReader<'_>) -> Result<Object> {
         3 => ObjectKind::Sequence,
         4 => ObjectKind::Comment,
         5 => ObjectKind::Other,
+        6 => ObjectKind::Type,
         other => return Err(damaged(format!("object {id} is of kind {other}"))),
     };
     let namespace = SchemaId(input.u32()?);

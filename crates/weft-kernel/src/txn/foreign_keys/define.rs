@@ -123,6 +123,7 @@ fn is_castable(a: DataType, b: DataType) -> bool {
         DataType::Uuid => 7,
         DataType::Json | DataType::Jsonb => 8,
         DataType::Array(_) => 9,
+        DataType::Enum(_) => 10,
     };
     kind(a) == kind(b)
 }

@@ -1,0 +1,172 @@
+//! CREATE TYPE, ALTER TYPE and DROP TYPE: enums.
+//!
+//! ```text
+//!   CREATE TYPE mood AS ENUM ('sad', 'ok')              an object of the catalog with its labels
+//!   ALTER TYPE mood ADD VALUE 'meh' BEFORE 'ok'         the same with one more; no row changes
+//! ```
+
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName, UserDefinedTypeRepresentation,
+};
+use weft_format::enums::{self, Beside, EnumId, Labels};
+use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
+
+use super::Session;
+use super::answers::unsupported;
+use super::work::Work;
+use crate::ddl::dependents;
+use crate::notice::Notice;
+use crate::outcome::{Outcome, Tag};
+use crate::parse::{fold, table_name};
+use crate::resolve::{self, Relation};
+use crate::types::{self, LABELS, SALT};
+
+/// Whether a stored text names a type.
+fn names(text: &str, id: EnumId) -> bool {
+    text.contains(&id.fixed_name())
+}
+
+/// CREATE TYPE name AS ENUM
+pub(super) fn create(
+    session: &mut Session,
+    name: &ObjectName,
+    representation: Option<&UserDefinedTypeRepresentation>,
+) -> Result<Outcome> {
+    let Some(UserDefinedTypeRepresentation::Enum { labels }) = representation else {
+        let error = unsupported("a type that is no enum");
+        return Err(session.fail(error.hint("CREATE TYPE name AS ENUM ('a', 'b'); for records take columns, or jsonb")));
+    };
+    session.in_statement(|work| {
+        work.check_writable("CREATE TYPE")?;
+        let (namespace, name) = resolve::creation(work.txn, &table_name(name)?)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
+        check_free(work.txn, namespace, &name)?;
+        let labels = Labels::new(&name, labels.iter().map(|label| label.value.as_str()))?;
+        let mut object = Object::new(ObjectKind::Type, namespace, name);
+        let salt = work.txn.engine().env().rng.next_u64() as u16;
+        object.properties.insert(SALT.to_owned(), salt.to_string());
+        object.properties.insert(LABELS.to_owned(), labels.to_text());
+        work.txn.put_object(object)?;
+        Ok(Outcome::done(Tag::Done("CREATE TYPE")))
+    })
+}
+
+fn check_free(txn: &Transaction, namespace: SchemaId, name: &str) -> Result<()> {
+    let is_of_system = crate::expr::data_type_of(&sqlparser::ast::DataType::Custom(
+        ObjectName::from(vec![Ident::with_quote('"', name)]),
+        Vec::new(),
+    ))
+    .is_ok();
+    if is_of_system {
+        let message = format!("type \"{name}\" already exists");
+        return Err(Error::new(Code::DuplicateObject, message).hint("a type of the system has this name; take another"));
+    }
+    if txn.object(ObjectKind::Type, namespace, name).is_some() || resolve::is_taken(txn, namespace, name) {
+        return Err(Error::new(Code::DuplicateObject, format!("type \"{name}\" already exists")));
+    }
+    Ok(())
+}
+
+/// The type of a name, which the session's role owns.
+fn own(work: &Work<'_>, name: &ObjectName) -> Result<Arc<Object>> {
+    let found = types::find(work.txn, name).ok_or_else(|| missing(name))?;
+    work.permit.check_owns(&Relation::Object(Arc::clone(&found)))?;
+    Ok(found)
+}
+
+fn missing(name: &ObjectName) -> Error {
+    let shown = table_name(name).map_or_else(|_| name.to_string(), |name| resolve::shown(&name));
+    Error::new(Code::UndefinedObject, format!("type \"{shown}\" does not exist"))
+}
+
+/// ALTER TYPE
+pub(super) fn alter(session: &mut Session, alter: &AlterType) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("ALTER TYPE")?;
+        let known = own(work, &alter.name)?;
+        let mut object = (*known).clone();
+        match &alter.operation {
+            AlterTypeOperation::Rename(rename) => {
+                object.name = fold(&rename.new_name);
+                check_free(work.txn, known.namespace, &object.name)?;
+            }
+            AlterTypeOperation::AddValue(add) => {
+                let labels = types::labels_of(&known)?;
+                if add.if_not_exists && labels.code(&add.value.value).is_some() {
+                    let message = format!("enum label \"{}\" already exists, skipping", add.value.value);
+                    work.notices.push(Notice { sqlstate: "42710", ..Notice::plain(message) });
+                    return Ok(Outcome::done(Tag::Done("ALTER TYPE")));
+                }
+                let beside = add.position.as_ref().map(|position| match position {
+                    AlterTypeAddValuePosition::Before(label) => Beside::Before(&label.value),
+                    AlterTypeAddValuePosition::After(label) => Beside::After(&label.value),
+                });
+                let labels = labels.with(&add.value.value, beside)?;
+                // Another copy of this database in this process may have given the code to another label.
+                enums::check(types::id_of(&known)?, &labels)?;
+                object.properties.insert(LABELS.to_owned(), labels.to_text());
+            }
+            AlterTypeOperation::RenameValue(_) => {
+                let error = unsupported("ALTER TYPE ... RENAME VALUE");
+                return Err(error.hint("add the new label, update the rows, and leave the old label unused"));
+            }
+        }
+        work.txn.put_object(object)?;
+        Ok(Outcome::done(Tag::Done("ALTER TYPE")))
+    })
+}
+
+/// DROP TYPE
+pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("DROP TYPE")?;
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            match types::find(work.txn, name) {
+                Some(_) => found.push(own(work, name)?),
+                None if if_exists => {
+                    let shown = resolve::shown(&table_name(name)?);
+                    work.notices.push(Notice::plain(format!("type \"{shown}\" does not exist, skipping")));
+                }
+                None => return Err(missing(name)),
+            }
+        }
+        for object in found {
+            drop_type(work.txn, &object, cascade, work.notices)?;
+        }
+        Ok(Outcome::done(Tag::Done("DROP TYPE")))
+    })
+}
+
+/// Drops a type that no column has; with `cascade` also views that name it.
+pub(super) fn drop_type(
+    txn: &mut Transaction,
+    object: &Arc<Object>,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    let id = types::id_of(object)?;
+    let is_it = |data_type: DataType| data_type.element().unwrap_or(data_type) == DataType::Enum(id);
+    for def in txn.tables() {
+        let column = def.schema.visible().find(|(_, column)| is_it(column.data_type));
+        let stored = def.defaults.iter().flatten().chain(def.checks.iter().map(|(_, text)| text));
+        let is_named = stored.chain(def.properties.values()).any(|text| names(text, id));
+        let what = match column {
+            Some((_, column)) => format!("column {} of table {}", column.name, def.name),
+            None if is_named => format!("table {}", def.name),
+            None => continue,
+        };
+        let message = format!("cannot drop type {} because other objects depend on it", object.name);
+        let hint = format!("{what} depends on type {}; drop or change it first", object.name);
+        return Err(Error::new(Code::DependentObjects, message).hint(hint));
+    }
+    let views = txn.objects().into_iter().filter(|view| view.kind == ObjectKind::View);
+    let reading = views.filter(|view| view.properties.values().any(|text| names(text, id)));
+    for view in reading.collect::<Vec<_>>() {
+        dependents::drop_dependent(txn, &view, &format!("type {}", object.name), cascade, notices)?;
+    }
+    txn.drop_object(object)
+}

@@ -1,0 +1,226 @@
+//! Types that users have made: their names in statements, and what is known of them.
+//!
+//! ```text
+//!   CREATE TABLE t (a mood DEFAULT 'ok'::s.mood)
+//!   CREATE TABLE t (a "weft.enum.00a100004005" DEFAULT 'ok'::"weft.enum.00a100004005")
+//! ```
+//!
+//! What binds a statement knows types by names that need no catalog. So before it is bound, and before anything of it
+//! is stored, the names of users' types are replaced by names that say which enum they mean; what is shown of stored
+//! texts has the types' own names again.
+//!
+//! 1. Labels that a transaction adds to an enum from before are known once it has committed, and not before: else
+//!    another could store one that does not come to be.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CreateIndex, CreateTable, CreateView,
+    DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
+};
+use weft_format::enums::{self, EnumId, Labels};
+use weft_format::{DataType, Error, Result};
+use weft_kernel::{Object, ObjectKind, Transaction};
+use weft_pgcatalog::FIRST;
+
+use crate::expr::data_type_of;
+use crate::parse::table_name;
+use crate::resolve;
+
+/// The labels of an enum, as its object has them.
+pub(crate) const LABELS: &str = "labels";
+/// Its salt.
+pub(crate) const SALT: &str = "salt";
+
+/// The enum of an object of the catalog.
+pub(crate) fn id_of(object: &Object) -> Result<EnumId> {
+    let damaged = || Error::corrupt(format!("the catalog's entry of type \"{}\" is damaged", object.name));
+    let salt = object.property(SALT).and_then(|salt| salt.parse().ok()).ok_or_else(damaged)?;
+    Ok(EnumId::new(FIRST + object.id, salt))
+}
+
+/// The labels of the enum of an object.
+pub(crate) fn labels_of(object: &Object) -> Result<Labels> {
+    Labels::from_text(&object.name, object.property(LABELS).unwrap_or_default())
+}
+
+/// Makes the enums known that a transaction sees (types 1).
+pub(crate) fn note_all(txn: &Transaction) -> Result<()> {
+    for (object, is_changed) in txn.objects_of(ObjectKind::Type) {
+        if !is_changed {
+            enums::note(id_of(&object)?, &labels_of(&object)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The type of a name that users gave, if there is one.
+pub(crate) fn find(txn: &Transaction, name: &ObjectName) -> Option<Arc<Object>> {
+    let name = table_name(name).ok()?;
+    resolve::no_relation(txn, ObjectKind::Type, &name)
+}
+
+/// The name of an enum that needs no catalog.
+pub(crate) fn fixed_name(id: EnumId) -> ObjectName {
+    ObjectName::from(vec![Ident::with_quote('"', id.fixed_name())])
+}
+
+/// A stored text as users read it, with what `name_of` calls the types: their names with their schemas, so that the
+/// text means the same with whatever search path it is read.
+pub(crate) fn shown<'t>(text: &'t str, name_of: &dyn Fn(EnumId) -> String) -> Cow<'t, str> {
+    const BEGIN: &str = "\"weft.enum.";
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(BEGIN) {
+        let (before, found) = rest.split_at(at);
+        let name = found[1..].split('"').next().unwrap_or_default();
+        out.push_str(before);
+        match EnumId::of_fixed_name(name) {
+            Some(id) => out.push_str(&name_of(id)),
+            None => out.push_str(&found[..name.len() + 1]),
+        }
+        rest = found.get(name.len() + if EnumId::of_fixed_name(name).is_some() { 2 } else { 1 }..).unwrap_or_default();
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// What may name types outside of its expressions.
+pub(crate) trait NamesTypes: VisitMut + Clone {
+    /// Those.
+    fn types(&mut self) -> Vec<&mut SqlType> {
+        Vec::new()
+    }
+}
+
+impl NamesTypes for Query {}
+impl NamesTypes for CreateIndex {}
+impl NamesTypes for CreateView {}
+
+impl NamesTypes for Statement {
+    fn types(&mut self) -> Vec<&mut SqlType> {
+        match self {
+            Statement::CreateTable(create) => create.types(),
+            Statement::AlterTable(alter) => alter.types(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl NamesTypes for CreateTable {
+    fn types(&mut self) -> Vec<&mut SqlType> {
+        self.columns.iter_mut().map(|column| &mut column.data_type).collect()
+    }
+}
+
+impl NamesTypes for AlterTable {
+    fn types(&mut self) -> Vec<&mut SqlType> {
+        let mut types = Vec::new();
+        for operation in &mut self.operations {
+            match operation {
+                AlterTableOperation::AddColumn { column_def, .. } => types.push(&mut column_def.data_type),
+                AlterTableOperation::AlterColumn {
+                    op: AlterColumnOperation::SetDataType { data_type, .. }, ..
+                } => {
+                    types.push(data_type);
+                }
+                _ => {}
+            }
+        }
+        types
+    }
+}
+
+/// A statement, or a part of one, whose users' types have names that need no catalog; makes these known.
+pub(crate) fn fixed<'s, T: NamesTypes>(txn: &Transaction, part: &'s T) -> Result<Cow<'s, T>> {
+    if !txn.has_objects(ObjectKind::Type) {
+        return Ok(Cow::Borrowed(part));
+    }
+    note_all(txn)?;
+    let mut fixed = part.clone();
+    for named in fixed.types() {
+        fix(txn, named)?;
+    }
+    match VisitMut::visit(&mut fixed, &mut Types { txn }) {
+        ControlFlow::Continue(()) => Ok(Cow::Owned(fixed)),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// The type that a type's name means.
+pub(crate) fn type_named(txn: &Transaction, named: &SqlType) -> Result<DataType> {
+    if txn.has_objects(ObjectKind::Type) {
+        note_all(txn)?;
+        let mut named = named.clone();
+        fix(txn, &mut named)?;
+        return data_type_of(&named);
+    }
+    data_type_of(named)
+}
+
+struct Types<'a> {
+    txn: &'a Transaction,
+}
+
+impl VisitorMut for Types<'_> {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let (Expr::Cast { data_type, .. } | Expr::TypedString(TypedString { data_type, .. })) = expr else {
+            return ControlFlow::Continue(());
+        };
+        match fix(self.txn, data_type) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// Gives a users' type its fixed name, and an array its elements'. Types of the system come first.
+fn fix(txn: &Transaction, named: &mut SqlType) -> Result<()> {
+    match named {
+        SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => fix(txn, element),
+        SqlType::Custom(name, arguments) if arguments.is_empty() => {
+            if data_type_of(&SqlType::Custom(name.clone(), Vec::new())).is_ok() {
+                return Ok(());
+            }
+            if let Some(object) = find(txn, name) {
+                *name = fixed_name(id_of(&object)?);
+            } else if let Some(element) = array_of(txn, name) {
+                let element = SqlType::Custom(fixed_name(id_of(&element)?), Vec::new());
+                *named = SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The type whose arrays have a name such as `_mood`.
+fn array_of(txn: &Transaction, name: &ObjectName) -> Option<Arc<Object>> {
+    let (last, before) = name.0.split_last()?;
+    let last = last.as_ident()?;
+    let element = Ident { value: last.value.strip_prefix('_')?.to_owned(), ..last.clone() };
+    let parts = before.iter().cloned().chain([sqlparser::ast::ObjectNamePart::Identifier(element)]);
+    find(txn, &ObjectName(parts.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_texts_are_shown_with_the_names_of_types() {
+        let id = EnumId::new(77_001, 3);
+        let shown = |text: &str| shown(text, &|id| format!("s.mood{}", id.oid())).into_owned();
+        let stored = format!("'sad'::\"{}\" OR x = \"{}\"", id.fixed_name(), id.fixed_name());
+        assert_eq!(shown(&stored), "'sad'::s.mood77001 OR x = s.mood77001");
+        assert_eq!(shown("'a'::text"), "'a'::text");
+        assert_eq!(shown("\"weft.enum.zz\" x"), "\"weft.enum.zz\" x");
+    }
+}
