@@ -13,8 +13,10 @@
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use weft_env::Clock;
+use weft_format::Result;
 
 use crate::numbers::Numbers;
 use crate::zone::Zone;
@@ -77,9 +79,12 @@ pub struct Local {
     pub clock: Ticking,
 }
 
-/// A clock, if there is one; all are alike.
+/// A clock, and who says whether the statement is to stop, if there are such; all are alike.
 #[derive(Clone, Default)]
-pub struct Ticking(pub Option<Arc<dyn Clock>>);
+pub struct Ticking {
+    clock: Option<Arc<dyn Clock>>,
+    check: Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>,
+}
 
 impl PartialEq for Ticking {
     fn eq(&self, _: &Ticking) -> bool {
@@ -114,14 +119,30 @@ impl Local {
         Local { style, now_micros, numbers: Numbers::default(), clock: Ticking::default() }
     }
 
-    /// The same with a clock.
-    pub fn ticking(self, clock: &Arc<dyn Clock>) -> Local {
-        Local { clock: Ticking(Some(Arc::clone(clock))), ..self }
+    /// The same with a clock; `check` fails when the statement is to stop.
+    pub fn ticking(self, clock: &Arc<dyn Clock>, check: impl Fn() -> Result<()> + Send + Sync + 'static) -> Local {
+        let clock = Ticking { clock: Some(Arc::clone(clock)), check: Some(Arc::new(check)) };
+        Local { clock, ..self }
     }
 
     /// What the clock says now: microseconds since 1970 UTC. Without a clock, the transaction's time.
     pub fn clock_micros(&self) -> i64 {
-        self.clock.0.as_ref().map_or(self.now_micros, |clock| clock.wall_micros())
+        self.clock.clock.as_ref().map_or(self.now_micros, |clock| clock.wall_micros())
+    }
+
+    /// Waits, in short steps between which the statement may be stopped. Without a clock nothing is waited for.
+    pub fn sleep(&self, micros: u64) -> Result<()> {
+        const STEP: Duration = Duration::from_millis(10);
+        let Some(clock) = &self.clock.clock else { return Ok(()) };
+        let end = clock.monotonic_nanos().saturating_add(micros.saturating_mul(1000));
+        loop {
+            self.clock.check.as_ref().map_or(Ok(()), |check| check())?;
+            let left = Duration::from_nanos(end.saturating_sub(clock.monotonic_nanos()));
+            if left.is_zero() {
+                return Ok(());
+            }
+            clock.sleep(left.min(STEP));
+        }
     }
 
     /// ISO, UTC, and no present: what does not depend on a session.

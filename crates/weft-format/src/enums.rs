@@ -1,7 +1,7 @@
 //! Enums: the labels of each, known to the whole process by a number that stands in its [`DataType`](crate::DataType).
 //!
 //! ```text
-//!   mood (oid 16,402, salt 0x3f07)    'sad' 1 << 20    'ok' 2 << 20    'happy' 3 << 20
+//!   mood (0x3f07a1c2b4d5)    'sad' 1 << 20    'ok' 2 << 20    'happy' 3 << 20
 //!   ADD VALUE 'meh' BEFORE 'ok'       'meh' 3 << 19    between its neighbours: no stored value changes
 //! ```
 //!
@@ -9,17 +9,19 @@
 //! writes a label finds it here, whatever layer it is of.
 //!
 //! 1. A code means one label for ever: labels are added, and nothing else.
-//! 2. Two databases of one process that give a number to different enums are told apart by the salt, which is random;
-//!    where that is the same, the second is refused.
+//! 2. Numbers are 48 random bits, so two databases seldom have one number. Copies of one database do: a number belongs
+//!    to the first of them that is open, and another is refused unless its labels are the same.
 //! 3. In Arrow an enum is a timestamp in seconds whose zone names it: of Arrow's numbers these alone carry a name,
-//!    which plans keep. The zone is an offset from UTC, for the engine shows constants in theirs; so a process knows
-//!    2,879 enums at most. Which is whose is the process's own business: types of Arrow are stored nowhere.
+//!    which plans keep. The zone is an offset from UTC, for the engine shows constants in theirs; beyond 2,879 enums of
+//!    a process it is the number, and constant arrays of these cannot be shown. Which is whose is the process's own
+//!    business: types of Arrow are stored nowhere.
 //!
 //! Concurrency: one lock for the map, held for a look; an entry is replaced as a whole.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 use weft_env::sync::RwLock;
@@ -35,24 +37,19 @@ const FIXED_NAME: &str = "weft.enum.";
 /// Offsets from UTC by minutes, of both signs; -00:00 is none.
 const SLOTS: usize = 2 * 24 * 60 - 1;
 
-/// The number of an enum: that of its type in the catalog, and a salt.
+/// The number of an enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumId(u64);
 
 impl EnumId {
-    /// Of a type's number.
-    pub const fn new(oid: u32, salt: u16) -> EnumId {
-        EnumId(oid as u64 | (salt as u64) << 32)
+    /// Of the lower 48 of these bits.
+    pub const fn new(bits: u64) -> EnumId {
+        EnumId(bits & 0xffff_ffff_ffff)
     }
 
-    /// The number of the type in the catalog.
-    pub fn oid(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// Tells it from those of other databases.
-    pub fn salt(self) -> u16 {
-        (self.0 >> 32) as u16
+    /// Its bits.
+    pub const fn bits(self) -> u64 {
+        self.0
     }
 
     /// A name of its type that needs no catalog.
@@ -62,7 +59,8 @@ impl EnumId {
 
     /// The enum of such a name; none: it is another's.
     pub fn of_fixed_name(name: &str) -> Option<EnumId> {
-        u64::from_str_radix(name.strip_prefix(FIXED_NAME)?, 16).ok().map(EnumId)
+        let digits = name.strip_prefix(FIXED_NAME).filter(|digits| digits.len() == 12)?;
+        u64::from_str_radix(digits, 16).ok().map(EnumId::new)
     }
 
     /// The zone of its Arrow type, in this process (enums 3).
@@ -171,6 +169,11 @@ impl Labels {
         Some(&self.labels[at].1)
     }
 
+    /// Whether these are all labels of some others and perhaps more.
+    fn has_all(&self, others: &Labels) -> bool {
+        others.iter().all(|(code, label)| self.label(code) == Some(label))
+    }
+
     /// All of them in their order, with their codes.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (i64, &str)> {
         self.labels.iter().map(|(code, label)| (*code, &**label))
@@ -244,63 +247,69 @@ fn slot_of(zone: &str) -> Option<usize> {
     }
 }
 
-static KNOWN: LazyLock<RwLock<HashMap<EnumId, Arc<Labels>>>> = LazyLock::new(RwLock::default);
+/// Whose enum it is: what lives as long as the database is open.
+pub type Owner = Arc<dyn Any + Send + Sync>;
 
-/// Makes an enum known, or what was added to it. Errors: another database has given its number to another (enums 2).
-pub fn note(id: EnumId, labels: &Labels) -> Result<()> {
-    if known(id).as_deref() == Some(labels) {
+struct Known {
+    /// The number of the type in the catalog.
+    oid: u32,
+    labels: Arc<Labels>,
+    /// The labels as the catalog has them.
+    text: String,
+    owner: Weak<dyn Any + Send + Sync>,
+}
+
+static KNOWN: LazyLock<RwLock<HashMap<EnumId, Known>>> = LazyLock::new(RwLock::default);
+
+/// Makes an enum known, or what was added to it; `text` as of [`Labels::to_text`]. Errors: another database that is
+/// open has the number (enums 2); the text is damaged.
+pub fn note(id: EnumId, oid: u32, name: &str, text: &str, owner: &Owner) -> Result<()> {
+    let is_own = |known: &Known| std::ptr::addr_eq(known.owner.as_ptr(), Arc::as_ptr(owner));
+    let is_same = |known: &Known| (known.oid, &*known.labels.name, &*known.text) == (oid, name, text);
+    if KNOWN.read().get(&id).is_some_and(|known| is_own(known) && is_same(known)) {
         return Ok(());
     }
+    let mut labels = Labels::from_text(name, text)?;
     let mut all = KNOWN.write();
-    if all.len() == SLOTS && !all.contains_key(&id) {
-        let message = format!("this process knows {SLOTS} enums already");
-        return Err(Error::new(Code::ProgramLimit, message).hint("use text and a table of the texts instead of enums"));
-    }
-    let merged = merged(all.get(&id).map(|known| &**known), labels)?;
-    all.insert(id, Arc::new(merged));
-    Ok(())
-}
-
-/// Tests that labels can be made known. Errors: as of [`note`].
-pub fn check(id: EnumId, labels: &Labels) -> Result<()> {
-    merged(known(id).as_deref(), labels).map(|_| ())
-}
-
-/// Of two states of one enum the later has all labels of the earlier.
-fn merged(known: Option<&Labels>, labels: &Labels) -> Result<Labels> {
-    let mut merged = labels.clone();
-    for (code, label) in known.iter().flat_map(|known| known.iter()) {
-        match merged.label(code) {
-            Some(same) if same == label => {}
-            None if merged.code(label).is_none() => {
-                let at = merged.labels.partition_point(|(known, _)| *known < code);
-                merged.labels.insert(at, (code, label.into()));
+    if let Some(known) = all.get(&id).filter(|known| known.owner.strong_count() > 0) {
+        if is_own(known) {
+            // Snapshots from before an addition go on.
+            if known.labels.has_all(&labels) {
+                labels.labels.clone_from(&known.labels.labels);
             }
-            _ => {
-                let message = format!("enum {} has the number of another database's enum", labels.name);
-                return Err(Error::new(Code::FeatureNotSupported, message)
-                    .hint("open the two databases in two processes: they are copies of one, changed since"));
-            }
+        } else if known.text == text {
+            return Ok(());
+        } else {
+            let message = format!("enum {name} has the number of another open database's enum");
+            return Err(Error::new(Code::FeatureNotSupported, message)
+                .hint("open the two databases in two processes: they are copies of one, changed since"));
         }
     }
-    Ok(merged)
+    let text = labels.to_text();
+    all.insert(id, Known { oid, labels: Arc::new(labels), text, owner: Arc::downgrade(owner) });
+    Ok(())
 }
 
 /// The labels of an enum.
 pub fn known(id: EnumId) -> Option<Arc<Labels>> {
-    KNOWN.read().get(&id).cloned()
+    KNOWN.read().get(&id).map(|known| known.labels.clone())
+}
+
+/// The number of an enum's type in the catalog; 0: nobody knows it.
+pub fn oid_of(id: EnumId) -> u32 {
+    KNOWN.read().get(&id).map_or(0, |known| known.oid)
 }
 
 /// The name of an enum.
 pub fn name_of(id: EnumId) -> String {
-    known(id).map_or_else(|| format!("enum {}", id.oid()), |labels| labels.name.clone())
+    known(id).map_or_else(|| id.fixed_name(), |labels| labels.name.clone())
 }
 
 /// The label of a code; a code that nobody knows is shown as a number.
 pub fn label_of(id: EnumId, code: i64) -> String {
     let labels = known(id);
     let label = labels.as_ref().and_then(|labels| labels.label(code));
-    label.map_or_else(|| format!("{}:{code}", id.oid()), str::to_owned)
+    label.map_or_else(|| code.to_string(), str::to_owned)
 }
 
 /// The code of a label. Errors: there is none (22P02).
@@ -354,22 +363,29 @@ mod tests {
 
     #[test]
     fn what_is_known_grows_and_another_is_refused() {
-        let id = EnumId::new(16_400, 7);
+        let id = EnumId::new(0x77_0000_0001);
+        let (first, second): (Owner, Owner) = (Arc::new(1), Arc::new(2));
         let one = Labels::new("mood", ["sad", "ok"]).unwrap();
-        note(id, &one).unwrap();
-        note(id, &one.with("happy", None).unwrap()).unwrap();
+        let more = one.with("happy", None).unwrap();
+        let note = |labels: &Labels, owner: &Owner| note(id, 16_400, "mood", &labels.to_text(), owner);
+        note(&one, &first).unwrap();
+        note(&one, &second).unwrap();
+        note(&more, &first).unwrap();
         // A snapshot from before.
-        note(id, &one).unwrap();
+        note(&one, &first).unwrap();
         assert_eq!((code_of(id, "happy").unwrap(), label_of(id, SPACING)), (3 * SPACING, "sad".to_owned()));
-        assert!(note(id, &Labels::new("size", ["small"]).unwrap()).is_err());
-        assert_eq!(code_of(id, "bad").unwrap_err().code(), Code::InvalidText);
+        assert_eq!((oid_of(id), name_of(id)), (16_400, "mood".to_owned()));
+        assert!(note(&one, &second).is_err(), "the copy does not have the label");
+        drop(first);
+        note(&one, &second).unwrap();
+        assert_eq!(code_of(id, "happy").unwrap_err().code(), Code::InvalidText);
         assert_eq!(EnumId::of_fixed_name(&id.fixed_name()), Some(id));
-        assert_eq!(EnumId::of_fixed_name("UTC"), None);
+        assert_eq!(["UTC", "weft.enum.1"].map(EnumId::of_fixed_name), [None, None]);
     }
 
     #[test]
     fn arrow_types_tell_enums_apart() {
-        let ids = [EnumId::new(1, 1), EnumId::new(2, 1), EnumId::new(1, 2)];
+        let ids = [1, 2, 1 << 40].map(EnumId::new);
         let types = ids.map(|id| ArrowType::Timestamp(TimeUnit::Second, Some(id.zone())));
         assert_eq!(types.each_ref().map(EnumId::of_arrow), ids.map(Some));
         assert_eq!(ids.map(EnumId::zone), ids.map(EnumId::zone), "a zone stays");

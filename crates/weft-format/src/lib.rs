@@ -3,6 +3,7 @@
 //! ```text
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
+//!      enums                        the labels of enums, for the whole process
 //!      interval ── array            values of several parts
 //!      ordered                      values as bytes that compare with memcmp
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes

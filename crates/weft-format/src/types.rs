@@ -256,8 +256,8 @@ impl DataType {
             DataType::Char(limit) => (19, 0, 0, limit),
             DataType::Oid => (20, 0, 0, 0),
             DataType::Enum(id) => {
-                let [low, high] = id.salt().to_le_bytes();
-                (22, low, high, id.oid())
+                let [a, b, c, d, low, high, ..] = id.bits().to_le_bytes();
+                (22, low, high, u32::from_le_bytes([a, b, c, d]))
             }
             DataType::Array(element) => {
                 let [tag, precision, scale, _, a, b, c, d] = element.data_type().code();
@@ -293,7 +293,9 @@ impl DataType {
             18 => DataType::Jsonb,
             19 => DataType::Char(limit),
             20 => DataType::Oid,
-            22 => DataType::Enum(EnumId::new(limit, u16::from_le_bytes([precision, scale]))),
+            22 => {
+                DataType::Enum(EnumId::new(u64::from(u16::from_le_bytes([precision, scale])) << 32 | u64::from(limit)))
+            }
             TAG_ARRAY if element != TAG_ARRAY => {
                 let of = DataType::from_code([element, precision, scale, 0, a, b, c, d])?;
                 of.array().ok_or_else(|| Error::corrupt("an array type has arrays as elements"))?

@@ -1,5 +1,7 @@
 //! What `pg_type` and `pg_enum` have of users' enums.
 
+use weft_format::bloom::hash_word;
+
 use crate::making::Rows;
 use crate::user_types::{UserType, array_oid};
 use crate::value::Datum;
@@ -46,13 +48,14 @@ pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType) {
 
 /// The labels of an enum, in their order.
 pub(crate) fn labels(rows: &mut Rows<'_>, known: &UserType) {
-    for (number, label) in (1..).zip(&known.labels) {
-        // Numbers of labels are of a range of their own.
-        let oid = i64::from(0x6000_0000 | known.oid & 0x000f_ffff) + (number << 20) % 0x1000_0000;
+    for (number, (code, label)) in (1..).zip(&known.labels) {
+        // Numbers of labels are of a range of their own, and stay when others come.
+        let hash = hash_word(u64::from(known.oid) << 40 ^ code.cast_unsigned()) as u32;
+        let oid = i64::from(0x6000_0000 | hash & 0x0fff_ffff);
         rows.add([
             ("oid", Datum::Int(oid)),
             ("enumtypid", Datum::Int(known.oid.into())),
-            ("enumsortorder", Datum::Float(number as f64)),
+            ("enumsortorder", Datum::Float(f64::from(number))),
             ("enumlabel", Datum::text(label)),
         ]);
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use weft_expr::text::NUMERIC_DEFAULT;
-use weft_format::{DataType, Element};
+use weft_format::{DataType, Element, enums};
 
 use crate::enum_rows;
 use crate::making::Rows;
@@ -130,8 +130,8 @@ pub(crate) fn format_type(oid: i64, modifier: Option<i64>) -> String {
 /// The number and the modifier of a column's type.
 pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
     match data_type {
-        DataType::Enum(id) => return (id.oid().into(), -1),
-        DataType::Array(Element::Enum(id)) => return (array_oid(id.oid()).into(), -1),
+        DataType::Enum(id) => return (enums::oid_of(id).into(), -1),
+        DataType::Array(Element::Enum(id)) => return (array_oid(enums::oid_of(id)).into(), -1),
         _ => {}
     }
     let plain = |data_type: DataType| match data_type {

@@ -9,8 +9,8 @@ pub struct UserType {
     pub schema: u32,
     /// Name.
     pub name: String,
-    /// In their order.
-    pub labels: Vec<String>,
+    /// In their order, with their codes.
+    pub labels: Vec<(i64, String)>,
 }
 
 /// The number of the type of arrays of a relation's rows, or of a user's type.

@@ -34,6 +34,7 @@ mod crossed;
 mod dependent;
 mod distinct_on;
 mod engine;
+mod enum_types;
 mod error;
 mod exact;
 mod explain;

@@ -21,6 +21,7 @@ use weft_sql::expr::{compare_op, open};
 
 use super::arithmetic::numeric_of;
 use super::catalog;
+use super::enum_types::check_operator;
 use super::operands::{is_special, narrowed, operand_type, with_type};
 use super::routines::{bound, cast_to, comparable, is_native};
 use super::semantics::read_as;
@@ -152,6 +153,7 @@ impl ExprPlanner for WeftOperators {
 fn routine(raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
     let sign = raw.op.to_string();
     let (left, right) = (operand_type(&raw.left, schema), operand_type(&raw.right, schema));
+    check_operator(&raw.op, left, right)?;
     if compare_op(&raw.op).is_some() {
         return Ok(compared(raw, left, right));
     }

@@ -29,6 +29,7 @@ use weft_format::{DataType, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, open};
 
 use super::arithmetic::{Checked, RoundEven, numeric_of};
+use super::enum_types;
 use super::error::wrap;
 use super::functions;
 use super::greatest::{extreme_by_key, is_extreme_by_key};
@@ -298,6 +299,7 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::AggregateFunction(call) if call.func.name() == "sum" => typed_sum(call, schema)?,
         Expr::WindowFunction(mut window) => {
             let met = window_calls::settled(&mut window, |expr| operand_type(expr, schema))?;
+            enum_types::check_frame(&window, schema)?;
             let mut keyed = keyed_window(window, schema);
             keyed.transformed |= met;
             keyed
@@ -321,6 +323,7 @@ fn typed_sum(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
 
 /// What concerns calls of functions.
 fn our_call(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    enum_types::check_call(&call, schema)?;
     Ok(match call {
         call if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
         call if is_extreme_by_key(&call, schema) => extreme_by_key(call, schema)?,
@@ -580,6 +583,7 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::IsUnknown(of) => Transformed::yes(Expr::IsNull(of)),
         Expr::IsNotUnknown(of) => Transformed::yes(Expr::IsNotNull(of)),
         Expr::Negative(inner) => negated(inner, schema)?,
+        Expr::Cast(cast) if let Some(settled) = enum_types::settled_cast(&cast, schema)? => Transformed::yes(settled),
         Expr::Cast(Cast { expr, field }) if is_of_session(&expr, field.data_type(), schema) => {
             let to = output_type(field.data_type());
             let is_text = expr.get_type(schema).is_ok_and(|from| output_type(&from).is_text());

@@ -45,7 +45,10 @@ const NUMERIC_ARRAY: u32 = 1231;
 fn oids_of(data_type: DataType) -> (u32, u32) {
     match data_type {
         DataType::Char(_) => BPCHAR,
-        DataType::Enum(id) => (id.oid(), weft_pgcatalog::array_oid(id.oid())),
+        DataType::Enum(id) => {
+            let oid = weft_format::enums::oid_of(id);
+            (oid, weft_pgcatalog::array_oid(oid))
+        }
         DataType::Varchar(_) => VARCHAR,
         DataType::Numeric { .. } => (NUMERIC, NUMERIC_ARRAY),
         _ => {

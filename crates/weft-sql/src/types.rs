@@ -20,8 +20,8 @@ use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CreateIndex, CreateTable, CreateView,
     DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
 };
-use weft_format::enums::{self, EnumId, Labels};
-use weft_format::{DataType, Error, Result};
+use weft_format::enums::{self, EnumId, Labels, Owner};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 
@@ -31,14 +31,14 @@ use crate::resolve;
 
 /// The labels of an enum, as its object has them.
 pub(crate) const LABELS: &str = "labels";
-/// Its salt.
-pub(crate) const SALT: &str = "salt";
+/// Its number, sixteen to a digit.
+pub(crate) const ID: &str = "id";
 
 /// The enum of an object of the catalog.
 pub(crate) fn id_of(object: &Object) -> Result<EnumId> {
     let damaged = || Error::corrupt(format!("the catalog's entry of type \"{}\" is damaged", object.name));
-    let salt = object.property(SALT).and_then(|salt| salt.parse().ok()).ok_or_else(damaged)?;
-    Ok(EnumId::new(FIRST + object.id, salt))
+    let bits = object.property(ID).and_then(|digits| u64::from_str_radix(digits, 16).ok()).ok_or_else(damaged)?;
+    Ok(EnumId::new(bits))
 }
 
 /// The labels of the enum of an object.
@@ -48,9 +48,25 @@ pub(crate) fn labels_of(object: &Object) -> Result<Labels> {
 
 /// Makes the enums known that a transaction sees (types 1).
 pub(crate) fn note_all(txn: &Transaction) -> Result<()> {
-    for (object, is_changed) in txn.objects_of(ObjectKind::Type) {
-        if !is_changed {
-            enums::note(id_of(&object)?, &labels_of(&object)?)?;
+    txn.objects_of(ObjectKind::Type).iter().try_for_each(|(_, first)| note(txn, first))
+}
+
+/// Makes an enum known.
+pub(crate) fn note(txn: &Transaction, object: &Object) -> Result<()> {
+    let owner: Owner = txn.engine().clone();
+    let text = object.property(LABELS).unwrap_or_default();
+    enums::note(id_of(object)?, FIRST + object.id, &object.name, text, &owner)
+}
+
+/// Keeps the types that a definition names from going while it is made; `text` is the definition with fixed names.
+pub(crate) fn hold(txn: &mut Transaction, text: &dyn std::fmt::Display) -> Result<()> {
+    if !txn.has_objects(ObjectKind::Type) {
+        return Ok(());
+    }
+    let text = text.to_string();
+    for (object, _) in txn.objects_of(ObjectKind::Type) {
+        if text.contains(&id_of(&object)?.fixed_name()) {
+            txn.hold_object(&object)?;
         }
     }
     Ok(())
@@ -186,6 +202,13 @@ fn fix(txn: &Transaction, named: &mut SqlType) -> Result<()> {
     match named {
         SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => fix(txn, element),
         SqlType::Custom(name, arguments) if arguments.is_empty() => {
+            let fixed =
+                name.0.last().and_then(|part| part.as_ident()).and_then(|own| EnumId::of_fixed_name(&own.value));
+            if let Some(id) = fixed {
+                let mut all = txn.objects_of(ObjectKind::Type).into_iter();
+                let is_known = all.any(|(object, _)| id_of(&object).is_ok_and(|known| known == id));
+                return if is_known { Ok(()) } else { Err(missing(name)) };
+            }
             if data_type_of(&SqlType::Custom(name.clone(), Vec::new())).is_ok() {
                 return Ok(());
             }
@@ -199,6 +222,12 @@ fn fix(txn: &Transaction, named: &mut SqlType) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The error of a type that is not there.
+pub(crate) fn missing(name: &ObjectName) -> Error {
+    let shown = table_name(name).map_or_else(|_| name.to_string(), |name| resolve::shown(&name));
+    Error::new(Code::UndefinedObject, format!("type \"{shown}\" does not exist"))
 }
 
 /// The type whose arrays have a name such as `_mood`.
@@ -216,8 +245,8 @@ mod tests {
 
     #[test]
     fn stored_texts_are_shown_with_the_names_of_types() {
-        let id = EnumId::new(77_001, 3);
-        let shown = |text: &str| shown(text, &|id| format!("s.mood{}", id.oid())).into_owned();
+        let id = EnumId::new(77_001);
+        let shown = |text: &str| shown(text, &|id| format!("s.mood{}", id.bits())).into_owned();
         let stored = format!("'sad'::\"{}\" OR x = \"{}\"", id.fixed_name(), id.fixed_name());
         assert_eq!(shown(&stored), "'sad'::s.mood77001 OR x = s.mood77001");
         assert_eq!(shown("'a'::text"), "'a'::text");

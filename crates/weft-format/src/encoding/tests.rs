@@ -50,7 +50,7 @@ pub(crate) const TYPES: [DataType; 25] = [
     DataType::Uuid,
     DataType::Time,
     DataType::Interval,
-    DataType::Enum(EnumId::new(16_400, 258)),
+    DataType::Enum(EnumId::new(258 << 32 | 16_400)),
     DataType::Json,
     DataType::Jsonb,
     DataType::Array(Element::Integer),

@@ -102,7 +102,7 @@ mod tests {
             DataType::Jsonb,
             DataType::Char(258),
             DataType::Oid,
-            DataType::Enum(crate::enums::EnumId::new(16_400, 258)),
+            DataType::Enum(crate::enums::EnumId::new(258 << 32 | 16_400)),
             DataType::Array(Element::Varchar(258)),
             DataType::Array(Element::Numeric { precision: 9, scale: 2 }),
         ];

@@ -66,29 +66,32 @@ impl Transaction {
         objects
     }
 
-    /// The objects of a kind, own DDL included, each with whether this transaction has changed one that was there
-    /// before.
-    pub fn objects_of(&self, kind: ObjectKind) -> Vec<(Arc<Object>, bool)> {
+    /// The objects of a kind, own DDL included, each with what it was when this transaction began, or made it.
+    pub fn objects_of(&self, kind: ObjectKind) -> Vec<(Arc<Object>, Arc<Object>)> {
         let known = self.core().catalog.objects.of_kind(kind, self.objects_ts(kind));
-        let mut objects: Vec<(Arc<Object>, bool)> = known.into_iter().map(|object| (object, false)).collect();
+        let mut objects: Vec<(Arc<Object>, Arc<Object>)> =
+            known.into_iter().map(|object| (object.clone(), object)).collect();
         for ddl in &self.ddl {
             let OwnDdl::Object(before, after) = ddl else { continue };
-            let mut was_there = false;
-            if let Some(before) = before {
-                let at = objects.iter().position(|(object, _)| object.id == before.id);
-                was_there =
-                    at.map(|at| objects.remove(at)).is_some_and(|(_, is_changed)| is_changed || !self.made(before));
-            }
+            let at = before.as_ref().and_then(|before| objects.iter().position(|(object, _)| object.id == before.id));
+            let first = at.map(|at| objects.remove(at).1);
             if let Some(after) = after.as_ref().filter(|after| after.kind == kind) {
-                objects.push((after.clone(), was_there));
+                objects.push((after.clone(), first.unwrap_or_else(|| after.clone())));
             }
         }
         objects
     }
 
-    /// Whether an object came with this transaction.
-    fn made(&self, object: &Object) -> bool {
-        self.ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Object(None, Some(made)) if made.id == object.id))
+    /// Keeps an object from being changed or dropped until this transaction ends; it must be what it sees.
+    pub fn hold_object(&mut self, object: &Object) -> Result<()> {
+        let (kind, SchemaId(namespace), name) = (object.kind, object.namespace, &object.name);
+        let lock = LockName::table_name(&format!("{kind:?}\0{namespace}\0{name}"));
+        self.lock(lock, LockMode::SHARED, self.lock_wait(), &|| format!("the name {name:?}"))?;
+        if self.newest_object(kind, object.namespace, name).is_some_and(|newest| newest.id == object.id) {
+            return Ok(());
+        }
+        let message = format!("\"{name}\" was changed by a concurrent transaction");
+        Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"))
     }
 
     /// Whether there are objects of a kind at all, for who need not look then.

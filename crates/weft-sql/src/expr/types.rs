@@ -4,7 +4,7 @@ use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
 pub use weft_expr::text::NUMERIC_DEFAULT;
-use weft_format::enums::EnumId;
+use weft_format::enums::{self, EnumId};
 use weft_format::{Code, DataType, Error, Result};
 
 use crate::parse::fold;
@@ -90,7 +90,7 @@ fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
         return Ok(DataType::Char(1));
     }
     // An enum, by the name that needs no catalog (`types`).
-    if let Some(id) = own.and_then(|own| EnumId::of_fixed_name(&own.value)) {
+    if let Some(id) = own.and_then(|own| EnumId::of_fixed_name(&own.value)).filter(|id| enums::known(*id).is_some()) {
         return Ok(DataType::Enum(id));
     }
     let word = own.map_or_else(|| name.to_string().to_lowercase(), |own| fold(own));

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Schema as ArrowSchema};
+use weft_expr::Local;
+use weft_format::types::Element;
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::Transaction;
 use weft_pgcatalog::rights::Rights;
@@ -19,7 +21,7 @@ use crate::ddl::dependents::is_materialized;
 use crate::expr::EvalContext;
 use crate::rights::Need;
 use crate::row::{RowDefault, TableShape, generated, insert_batches};
-use crate::values::array_of;
+use crate::values::{array_of, value_at};
 
 pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]) -> Result<u64> {
     session.in_statement(|work| {
@@ -94,6 +96,9 @@ fn default_array(
 }
 
 fn cast_array(array: &ArrayRef, to: DataType, column: &str) -> Result<ArrayRef> {
+    if let DataType::Enum(_) | DataType::Array(Element::Enum(_)) = to {
+        return labels(array, to, column);
+    }
     let target = to.arrow();
     if *array.data_type() == target {
         return Ok(Arc::clone(array));
@@ -106,6 +111,24 @@ fn cast_array(array: &ArrayRef, to: DataType, column: &str) -> Result<ArrayRef> 
     cast_with_options(array, &target, &options).map_err(|error| {
         Error::new(Code::NumericOutOfRange, format!("a value of column \"{column}\" does not fit {to}: {error}"))
     })
+}
+
+/// Values of an enum from their labels: which enum Arrow's own form of them is of only this process knows.
+fn labels(array: &ArrayRef, to: DataType, column: &str) -> Result<ArrayRef> {
+    let is_text =
+        matches!(array.data_type(), ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View | ArrowType::Null);
+    if !is_text {
+        let message = format!("column \"{column}\" is of an enum, which Arrow's {} does not fit", array.data_type());
+        return Err(Error::new(Code::DatatypeMismatch, message).hint("give labels, as Utf8"));
+    }
+    let texts = cast_with_options(array, &ArrowType::Utf8View, &CastOptions::default())
+        .map_err(|error| Error::internal(format!("texts did not become views: {error}")))?;
+    let read = |row: usize| match value_at(&texts, row, DataType::Text) {
+        Value::Text(text) => weft_expr::text::parse(&text, to, Local::fixed()),
+        _ => Ok(Value::Null),
+    };
+    let values = (0..texts.len()).map(read).collect::<Result<Vec<Value>>>()?;
+    Ok(array_of(values.iter(), to))
 }
 
 fn is_safe(from: &ArrowType, to: DataType) -> bool {

@@ -379,6 +379,7 @@ impl Caller<'_, '_> {
         let query = crate::dml::select(vec![item], Vec::new(), None)?;
         debug_assert!(matches!(*query.body, SetExpr::Select(_)), "the query is a SELECT");
         let statement = Statement::Query(Box::new(query));
+        let statement = crate::types::fixed(work.txn, &statement)?.into_owned();
         let plan = plan(work.db, &statement, self.source, work.txn, (EngineChoice::Auto, &work.local))?;
         let count = plan.param_types.len().min(self.params.len());
         let run = Run { statement: &statement, source: self.source, params: &self.params[..count], literals: None };

@@ -42,6 +42,7 @@ pub(super) fn create_table(
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
         let create = &*types::fixed(work.txn, create)?;
+        types::hold(work.txn, create)?;
         let is_temporary = temporary::is_asked(create);
         let placed = if is_temporary { Some(temporary::in_schema(work, create)?) } else { None };
         let create = placed.as_ref().unwrap_or(create);
@@ -149,6 +150,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
     session.in_statement(|work| {
         work.check_writable("ALTER TABLE")?;
         let alter = &*types::fixed(work.txn, alter)?;
+        types::hold(work.txn, alter)?;
         let name = table_name(&alter.name)?;
         let found = resolve::relation(work.txn, &name);
         if let Some(relation) = &found {

@@ -122,7 +122,7 @@ fn name_of(objects: &Objects, known: &UserType) -> String {
 /// Gives users' types their names in stored texts.
 fn show_types(objects: &mut Objects) {
     let names: HashMap<u32, String> = objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
-    let name_of = |id: EnumId| names.get(&id.oid()).cloned().unwrap_or_else(|| enums::name_of(id));
+    let name_of = |id: EnumId| names.get(&enums::oid_of(id)).cloned().unwrap_or_else(|| enums::name_of(id));
     let show = |text: &mut String| {
         if let Cow::Owned(shown) = types::shown(text, &name_of) {
             *text = shown;
@@ -289,7 +289,7 @@ fn object_of(
         ObjectKind::Comment => comment(made, object, numbers),
         ObjectKind::Type => {
             let labels = types::labels_of(object)?;
-            let labels = labels.iter().map(|(_, label)| label.to_owned()).collect();
+            let labels = labels.iter().map(|(code, label)| (code, label.to_owned())).collect();
             made.objects.types.push(UserType { oid, schema, name, labels });
         }
         ObjectKind::Other => {}

@@ -1,8 +1,10 @@
 //! EXPLAIN: which engine runs a statement, and how.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use sqlparser::ast::{Statement, UtilityOption};
+use weft_expr::json::quote;
 use weft_format::{DataType, Result};
 
 use super::Session;
@@ -16,28 +18,42 @@ use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::settings::EngineChoice;
 
 /// The columns of EXPLAIN's result.
-pub(super) fn columns() -> Arc<[OutputColumn]> {
-    Arc::new([OutputColumn::new("QUERY PLAN", DataType::Text)])
+pub(super) fn columns(data_type: DataType) -> Arc<[OutputColumn]> {
+    Arc::new([OutputColumn::new("QUERY PLAN", data_type)])
 }
 
-/// EXPLAIN (ANALYZE, ...): whether ANALYZE is on.
-pub(super) fn explain_options(options: &[UtilityOption]) -> Result<bool> {
-    let mut analyze = false;
+/// What EXPLAIN is asked for in parentheses.
+#[derive(Default)]
+pub(super) struct Options {
+    pub(super) analyze: bool,
+    pub(super) json: bool,
+}
+
+/// EXPLAIN (ANALYZE, FORMAT JSON, ...)
+pub(super) fn explain_options(options: &[UtilityOption]) -> Result<Options> {
+    let mut asked = Options::default();
     for option in options {
         let argument = option.arg.as_ref().map(|arg| arg.to_string().to_lowercase());
         let is_on = !matches!(argument.as_deref(), Some("false" | "off" | "0"));
         match option.name.value.to_lowercase().as_str() {
-            "analyze" => analyze = is_on,
+            "analyze" => asked.analyze = is_on,
             "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" | "wal" => {}
-            "format" if argument.as_deref() == Some("text") => {}
+            "format" if matches!(argument.as_deref(), Some("text" | "json")) => {
+                asked.json = argument.as_deref() == Some("json");
+            }
+            "format" => {
+                let what = format!("EXPLAIN (FORMAT {})", argument.unwrap_or_default().to_uppercase());
+                return Err(unsupported(&what).hint("there are text and json"));
+            }
             other => return Err(unsupported(&format!("the EXPLAIN option {other}"))),
         }
     }
-    Ok(analyze)
+    Ok(asked)
 }
 
-/// The plan of a statement, one line per row; with `analyze` it is run, too.
-pub(super) fn explain(session: &mut Session, statement: &Statement, analyze: bool, source: &str) -> Result<Outcome> {
+/// The plan of a statement, one line per row, or as one JSON text; with `analyze` it is run, too.
+pub(super) fn explain(session: &mut Session, statement: &Statement, asked: &Options, source: &str) -> Result<Outcome> {
+    let analyze = asked.analyze;
     let engine = session.settings.engine;
     let lines = session.in_statement(|work| {
         if !matches!(
@@ -57,7 +73,11 @@ pub(super) fn explain(session: &mut Session, statement: &Statement, analyze: boo
         }
         explain_plan(&made, analyze, &Run { statement, source, params: &[], literals: None }, work)
     })?;
+    let lines = if asked.json { vec![json_plan(&lines)] } else { lines };
     let mut outcome = text_rows(&["QUERY PLAN"], lines);
+    if asked.json {
+        outcome.columns = columns(DataType::Json);
+    }
     outcome.tag = Tag::Done("EXPLAIN");
     Ok(outcome)
 }
@@ -113,4 +133,79 @@ fn timed(made: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result<String> {
     let outcome = execute(made, run, work, &mut Embedded)?;
     let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
     Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
+}
+
+/// A node of a plan that is shown, and its parts.
+struct Shown<'l> {
+    line: &'l str,
+    parts: Vec<Shown<'l>>,
+}
+
+impl<'l> Shown<'l> {
+    /// The nodes that come next and are indented by so much at least; what is indented more is a part of the one
+    /// before.
+    fn read(lines: &mut Peekable<std::slice::Iter<'l, String>>, least: usize) -> Vec<Shown<'l>> {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let mut nodes = Vec::new();
+        while let Some(line) = lines.next_if(|line| indent(line) >= least) {
+            nodes.push(Shown { line: line.trim_start(), parts: Shown::read(lines, indent(line) + 1) });
+        }
+        nodes
+    }
+
+    fn write(&self, out: &mut String) {
+        let (name, detail) = self.line.split_once(": ").unwrap_or((self.line, ""));
+        out.push_str("{\"Node Type\": ");
+        quote(name, out);
+        if !detail.is_empty() {
+            out.push_str(", \"Detail\": ");
+            quote(detail, out);
+        }
+        if !self.parts.is_empty() {
+            out.push_str(", \"Plans\": [");
+            for (at, part) in self.parts.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { ", " });
+                part.write(out);
+            }
+            out.push(']');
+        }
+        out.push('}');
+    }
+}
+
+/// The lines of a plan as PostgreSQL's clients read it: an array of one object with `Plan`, whose parts stand in
+/// `Plans`.
+///
+/// ```text
+///   Query engine (cold)              [{"Plan": {"Node Type": "Query engine (cold)", "Plans": [
+///   SortExec: expr=[a]                 {"Node Type": "SortExec", "Detail": "expr=[a]", "Plans": [
+///     WeftScanExec: table=t              {"Node Type": "WeftScanExec", "Detail": "table=t"}]}]}}]
+/// ```
+fn json_plan(lines: &[String]) -> String {
+    let (first, rest) = lines.split_first().map_or(("", lines), |(first, rest)| (first.as_str(), rest));
+    let plan = Shown { line: first, parts: Shown::read(&mut rest.iter().peekable(), 0) };
+    let mut text = String::from("[{\"Plan\": ");
+    plan.write(&mut text);
+    text.push_str("}]");
+    weft_expr::json::pretty(&text).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_nested_as_its_lines_are() {
+        let lines = ["Query engine", "Join: on=[\"a\"]", "  Scan: t", "    Filter", "  Scan: u", "Rows: 3"];
+        let text = json_plan(&lines.map(str::to_owned));
+        let plain: String = text.split_whitespace().collect();
+        assert_eq!(
+            plain,
+            "[{\"Plan\":{\"NodeType\":\"Queryengine\",\"Plans\":[{\"NodeType\":\"Join\",\
+             \"Detail\":\"on=[\\\"a\\\"]\",\"Plans\":[\
+             {\"NodeType\":\"Scan\",\"Detail\":\"t\",\"Plans\":[{\"NodeType\":\"Filter\"}]},\
+             {\"NodeType\":\"Scan\",\"Detail\":\"u\"}]},{\"NodeType\":\"Rows\",\"Detail\":\"3\"}]}}]"
+        );
+        weft_expr::json::validate(&text).unwrap();
+    }
 }

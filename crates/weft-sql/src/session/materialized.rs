@@ -51,6 +51,7 @@ pub(super) fn create(
     session.in_statement(|work| {
         work.check_writable("CREATE MATERIALIZED VIEW")?;
         let create = &*types::fixed(work.txn, create)?;
+        types::hold(work.txn, create)?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
         work.permit.check_creates_in(work.txn, namespace)?;
         if resolve::is_taken(work.txn, namespace, &name) {

@@ -11,6 +11,7 @@ use sqlparser::ast::{Set, Statement};
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::client::Embedded;
+use super::explain::explain_options;
 use super::typed::{write_casts, write_operands};
 use super::{Client, Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn};
@@ -115,7 +116,10 @@ impl Session {
                 self.run(prepared, &[], None, &mut Embedded).map(|outcome| Some(outcome.columns))
             }
             Statement::Fetch { name, .. } => Ok(self.cursor_columns(&crate::parse::fold(name))),
-            Statement::Explain { .. } => Ok(Some(super::explain::columns())),
+            Statement::Explain { options, .. } => {
+                let asked = explain_options(options.as_deref().unwrap_or_default())?;
+                Ok(Some(super::explain::columns(if asked.json { DataType::Json } else { DataType::Text })))
+            }
             Statement::Execute { name: Some(name), .. } => {
                 let named = self.named.get(&super::utility::prepared_name(name)).map(Arc::clone);
                 match named {

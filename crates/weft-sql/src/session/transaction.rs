@@ -13,7 +13,10 @@ use super::modes::{Modes, put_at_setting, read_only};
 use super::schemas::set_search_path;
 use super::temporary::at_commit;
 use super::work::Work;
+use crate::binding::CancelToken;
+use crate::engine::SqlEngine;
 use crate::notice::Notice;
+use crate::settings::Settings;
 
 /// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
 /// 2^7.
@@ -103,7 +106,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            local: self.settings.local(self.now_micros()).ticking(&self.db.kernel().env().clock),
+            local: local_of(&self.settings, self.now_micros(), &self.db, &self.cancel),
             read_only: self.settings.read_only || txn_is_past,
             is_final: false,
             notices: &mut self.notices,
@@ -156,7 +159,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn,
-            local: self.settings.local(block.now_micros).ticking(&self.db.kernel().env().clock),
+            local: local_of(&self.settings, block.now_micros, &self.db, &self.cancel),
             read_only: block.read_only,
             is_final: false,
             notices: &mut self.notices,
@@ -359,7 +362,7 @@ impl Session {
     /// The zone and styles of the session, and the time of its transaction.
     pub fn local(&self) -> Local {
         let now_micros = self.block.as_ref().map_or_else(|| self.now_micros(), |block| block.now_micros);
-        self.settings.local(now_micros).ticking(&self.db.kernel().env().clock)
+        local_of(&self.settings, now_micros, &self.db, &self.cancel)
     }
 
     fn now_micros(&self) -> i64 {
@@ -473,6 +476,12 @@ impl Session {
 
 fn no_transaction() -> Notice {
     Notice::warning("25P01", "there is no transaction in progress")
+}
+
+/// The zone and styles of a session, a time, and what tells the time and may stop the statement.
+fn local_of(settings: &Settings, now_micros: i64, db: &SqlEngine, cancel: &CancelToken) -> Local {
+    let cancel = cancel.clone();
+    settings.local(now_micros).ticking(&db.kernel().env().clock, move || cancel.check())
 }
 
 /// Turns speculative reads on or off where that is still possible.

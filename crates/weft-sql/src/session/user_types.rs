@@ -10,7 +10,8 @@ use std::sync::Arc;
 use sqlparser::ast::{
     AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName, UserDefinedTypeRepresentation,
 };
-use weft_format::enums::{self, Beside, EnumId, Labels};
+use weft_format::bloom::hash_bytes;
+use weft_format::enums::{Beside, EnumId, Labels};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
@@ -22,7 +23,7 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{fold, table_name};
 use crate::resolve::{self, Relation};
-use crate::types::{self, LABELS, SALT};
+use crate::types::{self, ID, LABELS};
 
 /// Whether a stored text names a type.
 fn names(text: &str, id: EnumId) -> bool {
@@ -46,10 +47,13 @@ pub(super) fn create(
         check_free(work.txn, namespace, &name)?;
         let labels = Labels::new(&name, labels.iter().map(|label| label.value.as_str()))?;
         let mut object = Object::new(ObjectKind::Type, namespace, name);
-        let salt = work.txn.engine().env().rng.next_u64() as u16;
-        object.properties.insert(SALT.to_owned(), salt.to_string());
-        object.properties.insert(LABELS.to_owned(), labels.to_text());
-        work.txn.put_object(object)?;
+        // Random, and another for other labels: simulations draw alike.
+        let text = labels.to_text();
+        let id = EnumId::new(work.txn.engine().env().rng.next_u64() ^ hash_bytes(text.as_bytes()));
+        object.properties.insert(ID.to_owned(), format!("{:012x}", id.bits()));
+        object.properties.insert(LABELS.to_owned(), text);
+        let made = work.txn.put_object(object)?;
+        types::note(work.txn, &made)?;
         Ok(Outcome::done(Tag::Done("CREATE TYPE")))
     })
 }
@@ -72,14 +76,11 @@ fn check_free(txn: &Transaction, namespace: SchemaId, name: &str) -> Result<()> 
 
 /// The type of a name, which the session's role owns.
 fn own(work: &Work<'_>, name: &ObjectName) -> Result<Arc<Object>> {
-    let found = types::find(work.txn, name).ok_or_else(|| missing(name))?;
+    let found = types::find(work.txn, name).ok_or_else(|| types::missing(name))?;
+    // What it was before is known, whatever becomes of it.
+    types::note_all(work.txn)?;
     work.permit.check_owns(&Relation::Object(Arc::clone(&found)))?;
     Ok(found)
-}
-
-fn missing(name: &ObjectName) -> Error {
-    let shown = table_name(name).map_or_else(|_| name.to_string(), |name| resolve::shown(&name));
-    Error::new(Code::UndefinedObject, format!("type \"{shown}\" does not exist"))
 }
 
 /// ALTER TYPE
@@ -105,8 +106,6 @@ pub(super) fn alter(session: &mut Session, alter: &AlterType) -> Result<Outcome>
                     AlterTypeAddValuePosition::After(label) => Beside::After(&label.value),
                 });
                 let labels = labels.with(&add.value.value, beside)?;
-                // Another copy of this database in this process may have given the code to another label.
-                enums::check(types::id_of(&known)?, &labels)?;
                 object.properties.insert(LABELS.to_owned(), labels.to_text());
             }
             AlterTypeOperation::RenameValue(_) => {
@@ -131,7 +130,7 @@ pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool,
                     let shown = resolve::shown(&table_name(name)?);
                     work.notices.push(Notice::plain(format!("type \"{shown}\" does not exist, skipping")));
                 }
-                None => return Err(missing(name)),
+                None => return Err(types::missing(name)),
             }
         }
         for object in found {

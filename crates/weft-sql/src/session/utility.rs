@@ -67,8 +67,9 @@ pub(super) fn run(
             if format.is_some() {
                 return Err(session.fail(unsupported("EXPLAIN with a format other than text")));
             }
-            let analyze = *analyze || explain_options(options.as_deref().unwrap_or_default())?;
-            explain(session, statement, analyze, &source)
+            let mut asked = explain_options(options.as_deref().unwrap_or_default())?;
+            asked.analyze |= *analyze;
+            explain(session, statement, &asked, &source)
         }
         Statement::Prepare { name, data_types, statement } => {
             prepare(session, &fold(name), data_types, statement, source)

@@ -276,6 +276,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
         let create = &*types::fixed(work.txn, create)?;
+        types::hold(work.txn, create)?;
         let (namespace, name) = place(work, create)?;
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {

@@ -17,5 +17,6 @@ mod parts;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub(super) use rows::ROWS;

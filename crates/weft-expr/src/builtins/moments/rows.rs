@@ -11,6 +11,7 @@ use super::justified::{justify_days, justify_hours, justify_interval};
 use super::made::{age_today, clock_time, is_finite, make_interval, make_time, transaction_time};
 use super::overlaps::overlaps;
 use super::parts::{date_bin, interval_trunc, part, time_part, timestamp_trunc};
+use super::waits::{sleep, sleep_for, sleep_until};
 
 const DATE: Arg = Arg::Of(DataType::Date);
 const FLOAT: Arg = Arg::Of(DataType::DoublePrecision);
@@ -44,6 +45,9 @@ pub(in super::super) static ROWS: &[Builtin] = &[
     builtin(2647, "transaction_timestamp", &[], DataType::TimestampTz, transaction_time).present(),
     builtin(2648, "statement_timestamp", &[], DataType::TimestampTz, transaction_time).present(),
     builtin(2649, "clock_timestamp", &[], DataType::TimestampTz, clock_time).volatile(),
+    builtin(2626, "pg_sleep", &[Arg::Of(DataType::DoublePrecision)], DataType::Text, sleep).volatile(),
+    builtin(3935, "pg_sleep_for", &[INTERVAL], DataType::Text, sleep_for).volatile(),
+    builtin(3936, "pg_sleep_until", &[MOMENT], DataType::Text, sleep_until).volatile(),
     builtin(6177, "date_bin", &[INTERVAL, TIMESTAMP, TIMESTAMP], DataType::Timestamp, date_bin),
     builtin(6178, "date_bin", &[INTERVAL, MOMENT, MOMENT], DataType::TimestampTz, date_bin),
     builtin(1384, "date_part", &[TEXT, DATE], DataType::DoublePrecision, part),

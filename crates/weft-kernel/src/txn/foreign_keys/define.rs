@@ -107,6 +107,9 @@ fn check_columns(new: &NewTable, foreign_key: &ForeignKey, parent: &Schema) -> R
 
 /// Types that PostgreSQL compares although they are not of one kind.
 fn is_castable(a: DataType, b: DataType) -> bool {
+    if matches!((a, b), (DataType::Enum(_), DataType::Enum(_))) {
+        return false;
+    }
     let kind = |data_type: DataType| match data_type {
         DataType::Oid
         | DataType::SmallInt
