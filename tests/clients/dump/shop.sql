@@ -2,6 +2,7 @@
 CREATE SCHEMA shop;
 COMMENT ON SCHEMA shop IS 'what is sold';
 CREATE SEQUENCE shop.ticket START WITH 100 INCREMENT BY 5 MAXVALUE 100000 CACHE 1;
+CREATE TYPE shop.size AS ENUM ('small', 'it''s large');
 CREATE TABLE shop.customers (
     id serial PRIMARY KEY,
     name varchar(40) NOT NULL,
@@ -19,6 +20,8 @@ CREATE TABLE shop.orders (
     "Placed At" timestamp without time zone DEFAULT now(),
     state char(3) DEFAULT 'new',
     urgent boolean DEFAULT false,
+    parcel shop.size DEFAULT 'small' NOT NULL,
+    sizes shop.size[],
     code uuid,
     ticket integer DEFAULT nextval('shop.ticket')
 );

@@ -5,12 +5,14 @@ Connects by libpq's environment (PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE)
 
 import datetime as dt
 import decimal
+import enum
 import threading
 import time
 
 import psycopg
 from psycopg import errors
 from psycopg.rows import dict_row
+from psycopg.types.enum import EnumInfo, register_enum
 
 
 def main():
@@ -25,6 +27,7 @@ def main():
     pipelines()
     copies()
     cursors()
+    enums()
     cancelling()
     print("psycopg: ok")
 
@@ -126,7 +129,50 @@ def cursors():
             assert [row["id"] for row in cursor][:3] == [0, 1, 2]
 
 
+class Mood(enum.Enum):
+    sad = 1
+    ok = 2
+    happy = 3
+
+
+def enums():
+    with psycopg.connect(autocommit=True) as conn:
+        conn.execute("DROP TABLE IF EXISTS people")
+        conn.execute("DROP TYPE IF EXISTS mood")
+        conn.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+        conn.execute("CREATE TABLE people (id integer PRIMARY KEY, m mood, ms mood[])")
+        info = EnumInfo.fetch(conn, "mood")
+        assert list(info.labels) == ["sad", "ok", "happy"], info.labels
+        register_enum(info, conn, Mood)
+        rows = [(1, Mood.ok, [Mood.sad, Mood.happy]), (2, Mood.happy, None), (3, Mood.sad, [])]
+        conn.cursor().executemany("INSERT INTO people VALUES (%s, %s, %s)", rows)
+        for binary in (False, True):
+            cursor = conn.cursor(binary=binary)
+            found = cursor.execute("SELECT id, m, ms FROM people ORDER BY m DESC").fetchall()
+            assert found == [rows[1], rows[0], rows[2]], found
+        assert conn.execute("SELECT id FROM people WHERE m = %s", (Mood.ok,)).fetchall() == [(1,)]
+        some = [Mood.ok, Mood.happy]
+        assert conn.execute("SELECT id FROM people WHERE m = ANY(%s) ORDER BY id", (some,)).fetchall() == [(1,), (2,)]
+        with conn.cursor().copy("COPY people TO STDOUT (FORMAT binary)") as copy:
+            copy.set_types(["int4", "mood", "mood[]"])
+            assert sorted(copy.rows()) == rows
+        try:
+            conn.execute("INSERT INTO people VALUES (4, 'angry')")
+            raise AssertionError("a label that there is not was taken")
+        except errors.InvalidTextRepresentation:
+            pass
+
+
 def cancelling():
+    with psycopg.connect(autocommit=True) as conn:
+        timer = threading.Timer(0.2, conn.cancel)
+        begun = time.monotonic()
+        timer.start()
+        try:
+            conn.execute("SELECT pg_sleep(20)")
+            raise AssertionError("it was not cancelled")
+        except errors.QueryCanceled:
+            assert time.monotonic() - begun < 5
     with psycopg.connect(autocommit=True) as conn:
         timer = threading.Timer(0.2, conn.cancel)
         begun = time.monotonic()
