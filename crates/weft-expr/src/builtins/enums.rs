@@ -61,5 +61,5 @@ fn between(call: &Call<'_>, from: i64, to: i64) -> Result<Value> {
     let labels = labels(call)?;
     let codes = labels.iter().map(|(code, _)| code).filter(|code| (from..=to).contains(code));
     let codes: Vec<ValueRef<'_>> = codes.map(ValueRef::Int).collect();
-    Ok(Value::Array(ArrayValue::new(call.types[0], codes.into_iter())))
+    Ok(Value::Array(ArrayValue::new(call.types[0], codes)))
 }
