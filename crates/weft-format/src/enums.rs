@@ -114,9 +114,9 @@ impl Labels {
     }
 
     fn check_new(&self, label: &str) -> Result<()> {
-        if label.len() > LABEL_BYTES_MAX || label.is_empty() {
+        if label.len() > LABEL_BYTES_MAX {
             let message = format!("invalid enum label \"{label}\"");
-            let hint = format!("labels have 1 to {LABEL_BYTES_MAX} bytes");
+            let hint = format!("labels have at most {LABEL_BYTES_MAX} bytes");
             return Err(Error::new(Code::InvalidName, message).hint(hint));
         }
         if self.code(label).is_some() {
@@ -193,7 +193,8 @@ impl Labels {
     pub fn from_text(name: &str, text: &str) -> Result<Labels> {
         let damaged = || Error::corrupt(format!("the labels of enum {name} are damaged"));
         let mut labels = Vec::new();
-        for line in text.lines() {
+        // Not by `lines`: a label may end in what that takes away.
+        for line in text.split_terminator('\n') {
             let (code, label) = line.split_once(' ').ok_or_else(damaged)?;
             let mut plain = String::new();
             let mut chars = label.chars();
@@ -338,9 +339,9 @@ mod tests {
         assert!(mood.iter().all(|(code, label)| more.label(code) == Some(label)));
         assert!(more.iter().is_sorted_by(|a, b| a.0 < b.0));
         assert!(more.with("ok", None).is_err() && more.with("x", Some(Beside::After("y"))).is_err());
-        assert!(Labels::new("mood", ["a", "a"]).is_err() && Labels::new("mood", [""]).is_err());
+        assert!(Labels::new("mood", ["a", "a"]).is_err() && Labels::new("mood", [&*"x".repeat(64)]).is_err());
         assert_eq!(Labels::from_text("mood", &more.to_text()).unwrap(), more);
-        let odd = Labels::new("odd", ["a\nb", "c\\n", " d e"]).unwrap();
+        let odd = Labels::new("odd", ["a\nb", "c\\n", " d e", "f\r", "", "\r\n"]).unwrap();
         assert_eq!(Labels::from_text("odd", &odd.to_text()).unwrap(), odd);
     }
 

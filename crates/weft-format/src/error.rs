@@ -137,7 +137,7 @@ codes! {
     NoActiveTransaction Invalid "25P01" "There is no transaction to end.";
     FailedTransaction Invalid "25P02" "The transaction is aborted; only ROLLBACK is accepted.";
     StatementTooComplex Limit "54001" "The statement is nested too deeply.";
-    InvalidName Invalid "42602" "A name or label is none: it is empty or too long.";
+    InvalidName Invalid "42602" "A label is none: it is too long.";
     ProgramLimit Limit "54000" "A size or count limit was passed.";
     DiskFull Limit "53100" "No space is left on the device.";
     OutOfMemory Limit "53200" "The memory budget is used up.";

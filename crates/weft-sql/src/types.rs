@@ -21,7 +21,7 @@ use sqlparser::ast::{
     DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
 };
 use weft_format::enums::{self, EnumId, Labels, Owner};
-use weft_format::{Code, DataType, Error, Result};
+use weft_format::{Code, DataType, Error, Result, Schema};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 
@@ -64,8 +64,21 @@ pub(crate) fn hold(txn: &mut Transaction, text: &dyn std::fmt::Display) -> Resul
         return Ok(());
     }
     let text = text.to_string();
+    hold_those(txn, |id| text.contains(&id.fixed_name()))
+}
+
+/// The same of the types of a table's columns, which a query or another table may have given it.
+pub(crate) fn hold_columns(txn: &mut Transaction, schema: &Schema) -> Result<()> {
+    if !txn.has_objects(ObjectKind::Type) {
+        return Ok(());
+    }
+    let plain = |data_type: DataType| data_type.element().unwrap_or(data_type);
+    hold_those(txn, |id| schema.columns.iter().any(|column| plain(column.data_type) == DataType::Enum(id)))
+}
+
+fn hold_those(txn: &mut Transaction, is_named: impl Fn(EnumId) -> bool) -> Result<()> {
     for (object, _) in txn.objects_of(ObjectKind::Type) {
-        if text.contains(&id_of(&object)?.fixed_name()) {
+        if is_named(id_of(&object)?) {
             txn.hold_object(&object)?;
         }
     }

@@ -88,6 +88,7 @@ pub(crate) fn create_asked(txn: &mut Transaction, asked: Asked, local: &Local) -
         }
         made.push(sequence);
     }
+    crate::types::hold_columns(txn, &table.schema)?;
     let table = txn.create_table(table)?;
     for (new, sequence) in sequences.iter().zip(&made) {
         super::sequence::own(txn, sequence, &table.def, new.ordinal)?;

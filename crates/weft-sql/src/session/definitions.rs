@@ -80,6 +80,7 @@ pub(super) fn create_table(
         // The query's snapshot is taken before the new table is there, so it cannot read it.
         let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
         work.notices.extend(notices);
+        types::hold_columns(work.txn, &table.schema)?;
         let table = work.txn.create_table(table)?;
         if create.copy_grants {
             return Ok(Outcome::done(Tag::Done("CREATE TABLE AS")));

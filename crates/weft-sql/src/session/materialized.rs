@@ -81,6 +81,7 @@ pub(super) fn create(
         new.properties.insert(MATERIALIZED.into(), written(&query));
         note_populated(&mut new, with_data);
         lock_needs(work, &needs)?;
+        types::hold_columns(work.txn, &new.schema)?;
         let table = work.txn.create_table(new)?;
         let mut companion = Object::new(ObjectKind::View, namespace, companion_name(table.def.oid));
         companion.properties.insert(MATERIALIZED.into(), name);
