@@ -9,7 +9,7 @@
 
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction, WindowFunction};
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFrameUnits};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 use sqlparser::ast::BinaryOperator;
 use weft_format::{Code, DataType, Error};
 use weft_sql::expr::compare_op;
@@ -18,6 +18,7 @@ use super::error::wrap;
 use super::operands::operand_type;
 use super::routines::cast_to;
 use super::types::{field_type, output_type};
+use super::window_calls::is_range_with_offset;
 
 /// The engine's functions of times.
 const OF_TIMES: &[&str] = &[
@@ -88,12 +89,7 @@ pub(super) fn check_call(call: &ScalarFunction, schema: &DFSchema) -> Result<()>
 
 /// An error for RANGE with an offset over an enum.
 pub(super) fn check_frame(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
-    let frame = &window.params.window_frame;
-    let has_offset = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
-    if frame.units != WindowFrameUnits::Range || !(has_offset(&frame.start_bound) || has_offset(&frame.end_bound)) {
+    if !is_range_with_offset(&window.params.window_frame) {
         return Ok(());
     }
     let mut keys = window.params.order_by.iter().filter_map(|key| operand_type(&key.expr, schema));

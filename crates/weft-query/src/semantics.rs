@@ -18,8 +18,8 @@ use datafusion::logical_expr::expr::{AggregateFunction, Between, Case, Cast, InL
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowFunctionDefinition, binary_expr, cast, lit, not,
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrame, WindowFrameUnits, WindowFunctionDefinition,
+    binary_expr, cast, lit, not,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -407,13 +407,8 @@ fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transform
             changed = true;
         }
     }
-    let has_offset = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
-    let frame = &params.window_frame;
-    let is_range = frame.units == WindowFrameUnits::Range;
-    if is_range && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound)) {
+    let is_range = params.window_frame.units == WindowFrameUnits::Range;
+    if window_calls::is_range_with_offset(&params.window_frame) {
         return Transformed::new(Expr::WindowFunction(window), changed, TreeNodeRecursion::Continue);
     }
     for key in &mut params.order_by {

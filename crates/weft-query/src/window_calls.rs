@@ -7,7 +7,7 @@
 
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{Cast, WindowFunction};
-use datafusion::logical_expr::{Expr, cast};
+use datafusion::logical_expr::{Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast};
 use weft_format::{Code, DataType, Error};
 
 use super::error::wrap;
@@ -62,4 +62,13 @@ pub(super) fn settled(window: &mut WindowFunction, type_of: impl Fn(&Expr) -> Op
         *expr = cast(std::mem::take(expr), common.arrow());
     }
     Ok(true)
+}
+
+/// Whether a frame is a RANGE that begins or ends at an offset.
+pub(super) fn is_range_with_offset(frame: &WindowFrame) -> bool {
+    let has_offset = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    frame.units == WindowFrameUnits::Range && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound))
 }
