@@ -47,7 +47,7 @@ use super::cases::level_cases;
 use super::catalog;
 use super::coalesced::coalesced;
 use super::correlation::has_subquery;
-use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
+use super::error::{missing_column, missing_relation, too_far, unwrap, unwrap_planned, whole_row};
 use super::forecast::{Expected, expected};
 use super::gather::gather;
 use super::guard::{guarded, guarded_deep};
@@ -58,7 +58,7 @@ use super::output::Converter;
 use super::planned::Planned;
 use super::pool::Reserved;
 use super::provider::PlanningContext;
-use super::reach::is_in_reach;
+use super::reach::{has_relation, is_in_reach};
 use super::rewrite::rewrite;
 use super::scan::{Execution, Shared};
 use super::semantics::typed_params;
@@ -320,8 +320,9 @@ impl QueryEngine for DataFusionEngine {
             let state = Arc::new(state_for(&self.state, local));
             let context = PlanningContext::new(&state, tables, target);
             let asked = parameters_of(&query);
-            let wrong = |error: DataFusionError| match missing_relation(&error) {
-                Some(name) if is_in_reach(&query, name) => too_far(),
+            let wrong = |error: DataFusionError| match (missing_relation(&error), missing_column(&error)) {
+                (Some(name), _) if is_in_reach(&query, name) => too_far(),
+                (_, Some(name)) if has_relation(&query, name) => whole_row(name),
                 _ => unwrap(error, text),
             };
             let planned = |query: Query| {

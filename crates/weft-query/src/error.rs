@@ -51,6 +51,23 @@ pub(super) fn missing_relation(error: &DataFusionError) -> Option<&str> {
     }
 }
 
+/// The column without a table that an error says is missing.
+pub(super) fn missing_column(error: &DataFusionError) -> Option<&str> {
+    match error.find_root() {
+        DataFusionError::SchemaError(inner, _) => match &**inner {
+            SchemaError::FieldNotFound { field, .. } if field.relation.is_none() => Some(&field.name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A relation stands where a value does.
+pub(super) fn whole_row(name: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("a row of \"{name}\" as a value is not supported"))
+        .hint("name its columns")
+}
+
 /// The table of a column, if none of the columns that are there is of it.
 fn missing_table<'a>(field: &'a Column, known: &[Column]) -> Option<&'a str> {
     let table = field.relation.as_ref()?.table();

@@ -11,6 +11,7 @@ use sqlparser::ast::{
 };
 use weft_kernel::TableRef;
 use weft_sql::Tables;
+use weft_sql::parse::joined_names;
 use weft_sql::queries::names::{column_name, folded};
 use weft_sql::queries::{ReadAt, moment_of};
 
@@ -33,11 +34,13 @@ pub(super) struct Expander<'a> {
     tables: &'a dyn Tables,
     /// The WITH clauses in sight, innermost last.
     pub(super) with: Vec<Option<With>>,
+    /// FROM of the queries around, innermost last, and of the query itself.
+    pub(super) around: Vec<Vec<TableWithJoins>>,
 }
 
 impl<'a> Expander<'a> {
     pub(super) fn new(tables: &'a dyn Tables) -> Expander<'a> {
-        Expander { tables, with: Vec::new() }
+        Expander { tables, with: Vec::new(), around: Vec::new() }
     }
 }
 
@@ -243,7 +246,7 @@ pub(super) fn constraint(join: &Join) -> Option<&JoinConstraint> {
 pub(super) fn joined(join: &Join, left: Vec<Field>, right: Vec<Field>) -> Option<(Vec<Field>, Option<Expr>)> {
     let names: Vec<String> = match constraint(join)? {
         JoinConstraint::Using(names) => {
-            names.iter().map(|name| name.0.last()?.as_ident().map(folded)).collect::<Option<_>>()?
+            joined_names(names).0.iter().map(|name| name.0.last()?.as_ident().map(folded)).collect::<Option<_>>()?
         }
         JoinConstraint::Natural => {
             let names = left.iter().map(|field| field.name.clone());

@@ -4,7 +4,7 @@
 //! ```text
 //!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
 //!     provider    tables, views and functions for the planner ── pushdown (WHERE → scan)
-//!     wildcard, using, dependent, from_functions, rewrite, cases    syntax that the planner gets wrong or never ends
+//!     wildcard, using, outer_names, dependent, from_functions, rewrite, cases    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     apart, lifted, crossed, repeated, plain, unsorted, inferred, open_filters    what rules mix up, lose or add
 //!     apply       what no join stands for: subqueries and LATERAL that run for each row
@@ -61,6 +61,7 @@ mod nearest;
 mod open_filters;
 mod operands;
 mod operators;
+mod outer_names;
 mod output;
 mod pass;
 mod period_stars;

@@ -17,6 +17,18 @@ pub(super) fn is_in_reach(query: &Query, name: &str) -> bool {
     Visit::visit(query, &mut Finder { name, around: Vec::new(), hidden: Vec::new() }).is_break()
 }
 
+/// Whether a FROM clause somewhere in a query has a relation of this name.
+pub(super) fn has_relation(query: &Query, name: &str) -> bool {
+    struct Named<'a>(&'a str);
+    impl Visitor for Named<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            if has_name(&query.body, self.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    Visit::visit(query, &mut Named(name)).is_break()
+}
+
 struct Finder<'a> {
     name: &'a str,
     /// Per query around: whether the name is there.

@@ -4,6 +4,7 @@
 //!   a JOIN b USING (k)         a JOIN b ON a.k = b.k         k is a.k
 //!   a RIGHT JOIN b USING (k)   a RIGHT JOIN b ON ...         k is b.k
 //!   a FULL JOIN b USING (k)    a FULL JOIN b ON ...          k is coalesce(a.k, b.k)
+//!   a JOIN b USING (k) AS j    the first again               j.k is a.k, and j.* too
 //! ```
 //!
 //! 1. A plain name is a joined column where no other column of FROM has it; in a query inside, where that has no such
@@ -13,28 +14,70 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut,
+    Expr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
 };
 use weft_format::{Error, Result};
+use weft_sql::parse::joined_names;
 use weft_sql::queries::names::{column_name, folded};
 
 use super::aliases;
-use super::fields::{Expander, Field, is_plain_wildcard, joined, only};
+use super::fields::{Expander, Field, constraint, is_plain_wildcard, joined, only};
 
 /// Writes out the joins of a SELECT and the names of their columns, of which FROM has these.
 pub(super) fn write_out(expander: &mut Expander<'_>, select: &mut Select, fields: &[Field]) -> Result<()> {
+    let mut whole = Vec::new();
     for table in &mut select.from {
-        joins(expander, table).ok_or_else(|| Error::internal("columns of FROM are known twice"))?;
+        joins(expander, table, &mut whole).ok_or_else(|| Error::internal("columns of FROM are known twice"))?;
     }
     let merged = visible(fields);
     let from = std::mem::take(&mut select.from);
-    for item in &mut select.projection {
-        named(item, &merged);
+    let mut items = Vec::with_capacity(select.projection.len());
+    for mut item in std::mem::take(&mut select.projection) {
+        if let Some(name) = starred(&item)
+            && whole.iter().any(|(join, _)| *join == name)
+        {
+            items.extend(whole.iter().filter(|(join, _)| *join == name).map(|(_, field)| field.item()));
+            continue;
+        }
+        named(&mut item, &merged, &whole);
+        items.push(item);
     }
-    let _ = VisitMut::visit(select, &mut Names { expander, merged: &merged, hidden: Vec::new() });
+    select.projection = items;
+    let _ = VisitMut::visit(select, &mut Names { expander, merged: &merged, whole: &whole, hidden: Vec::new() });
     select.from = from;
     Ok(())
+}
+
+/// Writes out plain names that mean these columns of relations before, in a part of FROM that sees them.
+pub(super) fn qualify(expander: &mut Expander<'_>, factor: &mut TableFactor, seen: &[Field]) {
+    let _ = VisitMut::visit(factor, &mut Names { expander, merged: seen, whole: &[], hidden: Vec::new() });
+}
+
+/// The joined columns of joins that have a name, with it.
+type Whole = Vec<(String, Field)>;
+
+/// The relation whose columns a result column stands for.
+fn starred(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => match &name.0[..] {
+            [only] => only.as_ident().map(folded),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn whole_names(expander: &mut Expander<'_>, from: &[TableWithJoins]) -> Whole {
+    let mut whole = Vec::new();
+    let has_name = |join: &Join| {
+        matches!(constraint(join), Some(JoinConstraint::Using(names))
+        if joined_names(names).1.is_some())
+    };
+    for table in from.iter().filter(|table| table.joins.iter().any(has_name)) {
+        let _ = joins(expander, &mut table.clone(), &mut whole);
+    }
+    whole
 }
 
 /// Writes out the names of joined columns in ORDER BY, where they are not those of result columns.
@@ -43,6 +86,7 @@ pub(super) fn order_by(expander: &mut Expander<'_>, query: &mut Query) -> Result
     let Some(OrderBy { kind: OrderByKind::Expressions(by), .. }) = &mut query.order_by else { return Ok(()) };
     let Some(fields) = expander.fields_of(&select.from) else { return Ok(()) };
     let merged = visible(&fields);
+    let whole = whole_names(expander, &select.from);
     let is_shown = |name: &str| {
         select.projection.iter().any(|item| match item {
             SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
@@ -54,7 +98,8 @@ pub(super) fn order_by(expander: &mut Expander<'_>, query: &mut Query) -> Result
         if matches!(&by.expr, Expr::Identifier(name) if is_shown(&folded(name))) {
             continue;
         }
-        let _ = VisitMut::visit(&mut by.expr, &mut Names { expander, merged: &merged, hidden: Vec::new() });
+        let _ =
+            VisitMut::visit(&mut by.expr, &mut Names { expander, merged: &merged, whole: &whole, hidden: Vec::new() });
     }
     Ok(())
 }
@@ -65,25 +110,42 @@ fn visible(fields: &[Field]) -> Vec<Field> {
 }
 
 /// A result column keeps its name when it is no column of a relation.
-fn named(item: &mut SelectItem, merged: &[Field]) {
-    if let SelectItem::UnnamedExpr(Expr::Identifier(ident)) = item
-        && let Some(field) = merged.iter().find(|field| field.name == folded(ident))
-    {
+fn named(item: &mut SelectItem, merged: &[Field], whole: &Whole) {
+    let SelectItem::UnnamedExpr(expr) = item else { return };
+    let field = match &*expr {
+        Expr::Identifier(ident) => merged.iter().find(|field| field.name == folded(ident)),
+        other => of_join(other, whole),
+    };
+    if let Some(field) = field {
         *item = field.item();
     }
 }
 
+/// The column that `join.name` is.
+fn of_join<'a>(expr: &Expr, whole: &'a [(String, Field)]) -> Option<&'a Field> {
+    let Expr::CompoundIdentifier(parts) = expr else { return None };
+    let [join, name] = &parts[..] else { return None };
+    let is_it = |(known, field): &&(String, Field)| *known == folded(join) && field.name == folded(name);
+    whole.iter().find(is_it).map(|(_, field)| field)
+}
+
 /// Writes out the joins of a part of FROM; the columns it has then.
-fn joins(expander: &mut Expander<'_>, table: &mut TableWithJoins) -> Option<Vec<Field>> {
-    let mut left = factor(expander, &mut table.relation)?;
+fn joins(expander: &mut Expander<'_>, table: &mut TableWithJoins, whole: &mut Whole) -> Option<Vec<Field>> {
+    let mut left = factor(expander, &mut table.relation, whole)?;
     for join in &mut table.joins {
-        let right = factor(expander, &mut join.relation)?;
+        let right = factor(expander, &mut join.relation, whole)?;
         let merged = visible(&left);
         if let Some(JoinConstraint::On(condition)) = constraint_mut(join) {
             let merged: Vec<Field> = merged.into_iter().filter(|field| only(&right, &field.name).is_none()).collect();
-            let _ = VisitMut::visit(condition, &mut Names { expander, merged: &merged, hidden: Vec::new() });
+            let mut names = Names { expander, merged: &merged, whole, hidden: Vec::new() };
+            let _ = VisitMut::visit(condition, &mut names);
         }
         let (fields, condition) = joined(join, left, right)?;
+        if let Some(JoinConstraint::Using(names)) = constraint(join)
+            && let (columns, Some(name)) = joined_names(names)
+        {
+            whole.extend(fields.iter().take(columns.len()).map(|field| (folded(name), field.clone())));
+        }
         if let (Some(condition), Some(constraint)) = (condition, constraint_mut(join)) {
             *constraint = JoinConstraint::On(condition);
         }
@@ -92,9 +154,9 @@ fn joins(expander: &mut Expander<'_>, table: &mut TableWithJoins) -> Option<Vec<
     Some(left)
 }
 
-fn factor(expander: &mut Expander<'_>, factor: &mut TableFactor) -> Option<Vec<Field>> {
+fn factor(expander: &mut Expander<'_>, factor: &mut TableFactor, whole: &mut Whole) -> Option<Vec<Field>> {
     match factor {
-        TableFactor::NestedJoin { table_with_joins, alias: None } => joins(expander, table_with_joins),
+        TableFactor::NestedJoin { table_with_joins, alias: None } => joins(expander, table_with_joins, whole),
         other => expander.factor_fields(other),
     }
 }
@@ -120,6 +182,8 @@ enum Hidden {
 struct Names<'n, 'a> {
     expander: &'n mut Expander<'a>,
     merged: &'n [Field],
+    /// What has the name of a join.
+    whole: &'n [(String, Field)],
     hidden: Vec<Hidden>,
 }
 
@@ -164,6 +228,10 @@ impl VisitorMut for Names<'_, '_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(field) = of_join(expr, self.whole) {
+            *expr = field.expr();
+            return ControlFlow::Continue(());
+        }
         let Expr::Identifier(ident) = expr else { return ControlFlow::Continue(()) };
         let name = folded(ident);
         let is_hidden = |hidden: &Hidden| match hidden {

@@ -3,31 +3,37 @@
 //! ```text
 //!   FROM t, FROM t LEFT JOIN u      count(t.*)   becomes   count(*)
 //!   FROM o LEFT JOIN t ON ...       count(t.*)   becomes   count(t."id"), the first column of t's primary key
+//!   FROM o LEFT JOIN q ON ...       count(q.*)   becomes   count(q."there"), which q gets: true
 //! ```
 //!
-//! The planner takes it for `count(*)`. On the side of an outer join whose rows may be missing, a relation without a
-//! primary key is refused; so is DISTINCT of whole rows.
+//! The planner takes it for `count(*)`. DISTINCT of whole rows is refused, and so is a count on the side of an
+//! outer join whose rows may be missing, where `*` would show that column.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinOperator,
-    ObjectName, Query, Select, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    ObjectName, Query, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
+    VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
-use weft_sql::queries::names::folded;
+use weft_sql::queries::names::{MARKER, folded};
 
 use super::dependent::Sources;
+use super::template::parsed;
 
 /// Writes out the counts of whole rows in a SELECT.
 pub(super) fn write_out(sources: &mut dyn Sources, select: &mut Select) -> Result<()> {
+    let stars = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
     let mut counts = Counts::new(sources, &select.from);
+    counts.may_mark = !select.projection.iter().any(stars);
     let Select { projection, having, named_window, .. } = select;
     let told = projection.visit(&mut counts);
     let told = if told.is_continue() { having.visit(&mut counts) } else { told };
     let told = if told.is_continue() { named_window.visit(&mut counts) } else { told };
+    let marked = counts.marked;
     match told {
-        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Continue(()) => mark(&mut select.from, &marked),
         ControlFlow::Break(error) => Err(error),
     }
 }
@@ -35,11 +41,69 @@ pub(super) fn write_out(sources: &mut dyn Sources, select: &mut Select) -> Resul
 /// The same in the ORDER BY of a query.
 pub(super) fn write_order(sources: &mut dyn Sources, query: &mut Query) -> Result<()> {
     let Query { body, order_by, .. } = query;
-    let SetExpr::Select(select) = &**body else { return Ok(()) };
-    match order_by.visit(&mut Counts::new(sources, &select.from)) {
-        ControlFlow::Continue(()) => Ok(()),
+    let SetExpr::Select(select) = &mut **body else { return Ok(()) };
+    let mut counts = Counts::new(sources, &select.from);
+    let told = order_by.visit(&mut counts);
+    let marked = counts.marked;
+    match told {
+        ControlFlow::Continue(()) => mark(&mut select.from, &marked),
         ControlFlow::Break(error) => Err(error),
     }
+}
+
+/// The column that says that a row is there.
+fn there() -> String {
+    format!("{MARKER}there")
+}
+
+/// Gives relations of these names the column.
+fn mark(from: &mut [TableWithJoins], marked: &[String]) -> Result<()> {
+    for table in from.iter_mut().filter(|_| !marked.is_empty()) {
+        mark_factor(&mut table.relation, marked)?;
+        for join in &mut table.joins {
+            mark_factor(&mut join.relation, marked)?;
+        }
+    }
+    Ok(())
+}
+
+fn mark_factor(of: &mut TableFactor, marked: &[String]) -> Result<()> {
+    if let TableFactor::NestedJoin { table_with_joins, alias: None } = of {
+        return mark(std::slice::from_mut(table_with_joins), marked);
+    }
+    let Some(name) = shown(of).filter(|name| marked.contains(name)) else { return Ok(()) };
+    if !matches!(of, TableFactor::Table { .. } | TableFactor::Derived { lateral: false, .. }) {
+        return Err(refused(&name));
+    }
+    let alias = match of {
+        TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } => alias.clone(),
+        _ => None,
+    };
+    let mut outer = alias.unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', &name),
+        columns: Vec::new(),
+        at: None,
+    });
+    if !outer.columns.is_empty() {
+        outer.columns.push(TableAliasColumnDef { name: Ident::with_quote('"', there()), data_type: None });
+    }
+    let mut inside = of.clone();
+    if let TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } = &mut inside
+    {
+        alias.columns.clear();
+    }
+    let mut query = parsed(&format!("SELECT *, true AS \"{}\" FROM nothing", there()))?;
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.from = vec![TableWithJoins { relation: inside, joins: Vec::new() }];
+    }
+    *of = TableFactor::Derived { lateral: false, subquery: Box::new(query), alias: Some(outer), sample: None };
+    Ok(())
+}
+
+fn refused(relation: &str) -> Error {
+    let message = format!("count({relation}.*) where its rows may be missing is not supported");
+    Error::new(Code::FeatureNotSupported, message).hint("count a column of it that is never NULL")
 }
 
 /// The relations of FROM by their names, and whether their rows may be missing.
@@ -84,21 +148,21 @@ struct Counts<'a> {
     relations: Vec<(TableFactor, bool)>,
     /// Queries inside count relations of their own.
     depth: usize,
+    /// Relations that need a column which says that a row is there.
+    marked: Vec<String>,
+    may_mark: bool,
 }
 
 impl<'a> Counts<'a> {
     fn new(sources: &'a mut dyn Sources, from: &[TableWithJoins]) -> Counts<'a> {
         let mut found = Vec::new();
         from.iter().for_each(|table| relations(table, false, &mut found));
-        Counts { sources, relations: found, depth: 0 }
+        Counts { sources, relations: found, depth: 0, marked: Vec::new(), may_mark: true }
     }
 
     /// What is counted instead of a relation's rows.
     fn counted(&mut self, relation: &ObjectName) -> Result<FunctionArgExpr> {
-        let refused = || {
-            let message = format!("count({relation}.*) where its rows may be missing is not supported");
-            Error::new(Code::FeatureNotSupported, message).hint("count a column of it that is never NULL")
-        };
+        let refused = || refused(&relation.to_string());
         let wanted = relation.0.last().and_then(|part| part.as_ident()).ok_or_else(refused)?.clone();
         let is_wanted = |(of, _): &&(TableFactor, bool)| shown(of).is_some_and(|name| name == folded(&wanted));
         let Some((of, may_miss)) = self.relations.iter().find(is_wanted).cloned() else {
@@ -107,7 +171,14 @@ impl<'a> Counts<'a> {
         if !may_miss {
             return Ok(FunctionArgExpr::Wildcard);
         }
-        let key = self.key(&of).ok_or_else(refused)?;
+        let key = match self.key(&of) {
+            Some(key) => key,
+            None if self.may_mark => {
+                self.marked.push(folded(&wanted));
+                there()
+            }
+            None => return Err(refused()),
+        };
         Ok(FunctionArgExpr::Expr(Expr::CompoundIdentifier(vec![wanted, Ident::with_quote('"', key)])))
     }
 

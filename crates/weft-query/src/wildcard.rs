@@ -22,6 +22,7 @@ use super::aliases;
 use super::dependent;
 use super::fields::{Expander, Field, constraint, is_plain_wildcard};
 use super::from_functions;
+use super::outer_names;
 use super::period_stars;
 use super::using;
 use super::whole_rows;
@@ -82,7 +83,14 @@ impl VisitorMut for Expander<'_> {
         }
     }
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        self.around.push(select.from.clone());
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        self.around.pop();
+        outer_names::write_out(self, select);
         aliases::write_plain_keys(select);
         if let Err(error) = whole_rows::write_out(self, select) {
             return ControlFlow::Break(error);

@@ -6,7 +6,9 @@ use weft_format::{Code, Error, Result};
 
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
-use super::{conflict, constraints, history, merge, own, periods, plain_words, subqueries, tables, tokens, with};
+use super::{
+    conflict, constraints, history, joins, merge, own, periods, plain_words, subqueries, tables, tokens, with,
+};
 
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn parse(source: &str) -> Result<Vec<Parsed>> {
@@ -59,6 +61,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = own::order_identity_options(own::without_freeze(tokens));
     let (tokens, taken) = conflict::take_conflict(tokens);
     let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
+    let tokens = joins::written_plainly(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()

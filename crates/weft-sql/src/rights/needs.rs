@@ -538,7 +538,7 @@ impl Reader<'_> {
         for join in &table.joins {
             match constraint_of(&join.join_operator) {
                 Some(JoinConstraint::Using(names)) => {
-                    for name in names {
+                    for name in crate::parse::joined_names(names).0 {
                         let uses = self.every(&last(name));
                         self.read(uses);
                     }
