@@ -27,10 +27,12 @@ pub enum FkAction {
     Cascade,
     /// Their columns become NULL.
     SetNull,
+    /// Their columns get what DEFAULT says.
+    SetDefault,
 }
 
-/// When a foreign key is tested: at the end of each statement, or at commit. RESTRICT, CASCADE and SET NULL are done at
-/// the end of the statement in any case.
+/// When a foreign key is tested: at the end of each statement, or at commit. RESTRICT, CASCADE, SET NULL and SET
+/// DEFAULT are done at the end of the statement in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deferrable {
     /// At the end of each statement, always.
@@ -43,6 +45,7 @@ pub enum Deferrable {
 }
 
 /// A foreign key: the values of some columns are those of a row of a table, or one of them is NULL (MATCH SIMPLE).
+/// With MATCH FULL all of them are NULL then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
     /// Name of the constraint.
@@ -59,6 +62,10 @@ pub struct ForeignKey {
     pub on_update: FkAction,
     /// When it is tested.
     pub deferrable: Deferrable,
+    /// MATCH FULL.
+    pub full: bool,
+    /// Ordinals of the columns that SET NULL and SET DEFAULT set when a referenced row is deleted; empty: all.
+    pub set_on_delete: Vec<usize>,
 }
 
 impl ForeignKey {

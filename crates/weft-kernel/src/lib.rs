@@ -68,4 +68,6 @@ pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;
 pub use services::Services;
 pub use timeline::Horizon;
-pub use txn::{DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, Transaction};
+pub use txn::{
+    ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, Transaction,
+};

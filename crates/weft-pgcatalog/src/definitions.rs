@@ -100,8 +100,14 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
             let own = columns(Some(table), &key.columns);
             let parent = columns(snapshot.table(key.parent), &key.parent_columns);
             let mut out = format!("FOREIGN KEY ({own}) REFERENCES {}({parent})", relation_name(snapshot, key.parent));
+            if key.full {
+                out.push_str(" MATCH FULL");
+            }
             action(&mut out, "UPDATE", key.on_update);
             action(&mut out, "DELETE", key.on_delete);
+            if !key.set_on_delete.is_empty() {
+                let _ = write!(out, " ({})", columns(Some(table), &key.set_on_delete));
+            }
             if key.deferrable.0 {
                 out.push_str(" DEFERRABLE");
             }

@@ -281,10 +281,14 @@ pub struct ForeignKey {
     pub parent: u32,
     /// Numbers of the referenced columns.
     pub parent_columns: Vec<i64>,
-    /// `a` nothing, `r` restrict, `c` cascade, `n` set null.
+    /// `a` nothing, `r` restrict, `c` cascade, `n` set null, `d` set default.
     pub on_delete: char,
     /// The same for UPDATE.
     pub on_update: char,
+    /// MATCH FULL.
+    pub full: bool,
+    /// Numbers of the columns that are set when a row is deleted; empty: all.
+    pub set_on_delete: Vec<i64>,
     /// DEFERRABLE, and INITIALLY DEFERRED.
     pub deferrable: (bool, bool),
 }

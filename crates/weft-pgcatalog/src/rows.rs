@@ -443,11 +443,15 @@ fn constraints(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             ("confrelid", int(foreign.map_or(0, |key| key.parent))),
             ("confupdtype", action(foreign.map(|key| key.on_update))),
             ("confdeltype", action(foreign.map(|key| key.on_delete))),
-            ("confmatchtype", action(foreign.map(|_| 's'))),
+            ("confmatchtype", action(foreign.map(|key| if key.full { 'f' } else { 's' }))),
             ("conislocal", Datum::Bool(true)),
             ("connoinherit", Datum::Bool(kind != "c")),
             ("conkey", ints(&columns)),
             ("confkey", foreign.map_or(Datum::Null, |key| ints(&key.parent_columns))),
+            (
+                "confdelsetcols",
+                foreign.filter(|key| !key.set_on_delete.is_empty()).map_or(Datum::Null, |key| ints(&key.set_on_delete)),
+            ),
             (
                 "conbin",
                 match constraint {

@@ -427,7 +427,7 @@ fn reference(rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>, all: &[
         ("unique_constraint_catalog", text(&snapshot.database)),
         ("unique_constraint_schema", of),
         ("unique_constraint_name", unique.map_or(Datum::Null, |unique| text(unique.name))),
-        ("match_option", text("NONE")),
+        ("match_option", text(if key.full { "FULL" } else { "NONE" })),
         ("update_rule", text(rule(key.on_update))),
         ("delete_rule", text(rule(key.on_delete))),
     ]);

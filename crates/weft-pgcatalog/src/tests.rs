@@ -76,6 +76,8 @@ pub(crate) fn snapshot() -> Snapshot {
             parent_columns: vec![1],
             on_delete: 'c',
             on_update: 'a',
+            full: false,
+            set_on_delete: Vec::new(),
             deferrable: (false, false),
         }],
         method: "row".into(),

@@ -156,6 +156,8 @@ pub(crate) fn referring(mut new: NewTable, ledger: &TableRef) -> NewTable {
         on_delete: FkAction::NoAction,
         on_update: FkAction::NoAction,
         deferrable: Deferrable::InitiallyDeferred,
+        full: false,
+        set_on_delete: Vec::new(),
     });
     new
 }

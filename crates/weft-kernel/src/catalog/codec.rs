@@ -50,6 +50,9 @@ const WITH_OBJECTS: u8 = 6;
 /// Catalogs from this version on say how far back definitions are known, and when commits were made.
 const WITH_HISTORY: u8 = 7;
 
+/// Foreign keys from this version on say how NULLs match, and which columns are set when a row is deleted.
+const WITH_MATCH: u8 = 8;
+
 /// The catalog as the manifest stores it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CatalogImage {
@@ -106,6 +109,11 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
         bytes.extend(encoded);
     }
     put_rest(bytes, def);
+    for foreign_key in &def.foreign_keys {
+        bytes.push(u8::from(foreign_key.full));
+        put_count(bytes, foreign_key.set_on_delete.len());
+        foreign_key.set_on_delete.iter().for_each(|&column| put_count(bytes, column));
+    }
 }
 
 fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
@@ -133,6 +141,7 @@ fn action_byte(action: FkAction) -> u8 {
         FkAction::Restrict => 1,
         FkAction::Cascade => 2,
         FkAction::SetNull => 3,
+        FkAction::SetDefault => 4,
     }
 }
 
@@ -227,6 +236,9 @@ fn read_def(input: &mut ByteReader<'_>) -> Result<TableDef> {
     let Rest { oid, namespace, properties, evolution } =
         if version >= WITH_OBJECTS { read_rest(input, &schema)? } else { Rest { oid: id.0, ..Rest::default() } };
     schema.evolution = evolution;
+    if version >= WITH_MATCH {
+        foreign_keys.iter_mut().try_for_each(|foreign_key| read_match(input, foreign_key))?;
+    }
     let schema = Arc::new(schema);
     Ok(TableDef {
         id,
@@ -264,7 +276,21 @@ fn read_foreign_key(input: &mut ByteReader<'_>, version: u8, column_count: usize
         2 if version >= WITH_DEFERRABLE => Deferrable::InitiallyImmediate,
         other => return Err(damaged(format!("foreign key {name} is deferrable as {other}"))),
     };
-    Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferrable })
+    let (full, set_on_delete) = (false, Vec::new());
+    Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferrable, full, set_on_delete })
+}
+
+/// What stands at the end of a definition about a foreign key.
+fn read_match(input: &mut ByteReader<'_>, foreign_key: &mut ForeignKey) -> Result<()> {
+    foreign_key.full = input.flag()?;
+    for _ in 0..input.count()? {
+        foreign_key.set_on_delete.push(input.u32()? as usize);
+    }
+    let ForeignKey { name, columns, set_on_delete, .. } = foreign_key;
+    match set_on_delete.iter().all(|column| columns.contains(column)) {
+        true => Ok(()),
+        false => Err(damaged(format!("foreign key {name} of columns {columns:?} sets columns {set_on_delete:?}"))),
+    }
 }
 
 fn read_schema(input: &mut ByteReader<'_>) -> Result<Schema> {

@@ -51,6 +51,7 @@ mod transaction;
 mod unique;
 
 pub use crate::timeline::Timeline;
+pub use foreign_keys::ChangedRows;
 pub use journal::Mark;
 pub use level::IsolationLevel;
 pub use objects::DdlSince;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use sqlparser::ast::{ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, ReferentialAction};
 use weft_format::{Code, Error, Result, Schema};
-use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableDef, TableRef, Transaction};
+use weft_kernel::{Deferrable, FkAction, ForeignKey, NewTable, TableRef, Transaction};
 
 use super::pieces::{NewUnique, ON_COMMIT, free_name, unsupported};
-use crate::parse::{fold, table_name};
-use crate::row::{bind_check, generated_property, generation_reads};
+use crate::parse::{referred_and_set, table_name};
+use crate::row::generated_property;
 
 /// A foreign key of a CREATE TABLE.
 pub(super) struct NewForeignKey {
@@ -24,48 +24,56 @@ pub(super) struct NewForeignKey {
     on_delete: FkAction,
     on_update: FkAction,
     deferrable: Deferrable,
+    full: bool,
+    set_on_delete: Vec<String>,
 }
 
 impl NewForeignKey {
     /// What a constraint says. `columns` are the referencing ones.
     pub(super) fn new(name: Option<String>, columns: Vec<usize>, clause: &ForeignKeyConstraint) -> Result<Self> {
-        match clause.match_kind {
-            None | Some(ConstraintReferenceMatchKind::Simple) => {}
-            Some(_) => return Err(unsupported("MATCH FULL or PARTIAL")),
+        if let Some(ConstraintReferenceMatchKind::Partial) = clause.match_kind {
+            return Err(Error::new(Code::FeatureNotSupported, "MATCH PARTIAL not yet implemented"));
         }
         let characteristics = clause.characteristics.unwrap_or_default();
         if characteristics.enforced == Some(false) {
             return Err(unsupported("NOT ENFORCED"));
         }
-        let deferred = characteristics.initially == Some(DeferrableInitial::Deferred);
-        let deferrable = match (characteristics.deferrable, deferred) {
-            (Some(false), true) => {
-                return Err(Error::new(Code::SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE"));
-            }
-            (_, true) => Deferrable::InitiallyDeferred,
-            (Some(true), false) => Deferrable::InitiallyImmediate,
-            _ => Deferrable::No,
-        };
+        let deferred = characteristics.initially.map(|when| when == DeferrableInitial::Deferred);
+        let (parent_columns, set_on_delete) = referred_and_set(&clause.referred_columns);
         Ok(NewForeignKey {
             name,
             columns,
             parent: table_name(&clause.foreign_table)?,
-            parent_columns: clause.referred_columns.iter().map(fold).collect(),
-            on_delete: action(clause.on_delete.as_ref())?,
-            on_update: action(clause.on_update.as_ref())?,
-            deferrable,
+            parent_columns,
+            on_delete: action(clause.on_delete.as_ref()),
+            on_update: action(clause.on_update.as_ref()),
+            deferrable: deferrable(characteristics.deferrable, deferred)?,
+            full: matches!(clause.match_kind, Some(ConstraintReferenceMatchKind::Full)),
+            set_on_delete,
         })
     }
 }
 
-fn action(clause: Option<&ReferentialAction>) -> Result<FkAction> {
-    Ok(match clause {
+/// When a foreign key is tested, of which `deferrable` and initially `deferred` may be said.
+pub(super) fn deferrable(deferrable: Option<bool>, deferred: Option<bool>) -> Result<Deferrable> {
+    match (deferrable, deferred) {
+        (Some(false), Some(true)) => {
+            Err(Error::new(Code::SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE"))
+        }
+        (_, Some(true)) => Ok(Deferrable::InitiallyDeferred),
+        (Some(true), _) => Ok(Deferrable::InitiallyImmediate),
+        _ => Ok(Deferrable::No),
+    }
+}
+
+fn action(clause: Option<&ReferentialAction>) -> FkAction {
+    match clause {
         None | Some(ReferentialAction::NoAction) => FkAction::NoAction,
         Some(ReferentialAction::Restrict) => FkAction::Restrict,
         Some(ReferentialAction::Cascade) => FkAction::Cascade,
         Some(ReferentialAction::SetNull) => FkAction::SetNull,
-        Some(ReferentialAction::SetDefault) => return Err(unsupported("SET DEFAULT")),
-    })
+        Some(ReferentialAction::SetDefault) => FkAction::SetDefault,
+    }
 }
 
 /// Puts the foreign keys into the definition; `uniques` are the table's own UNIQUE constraints.
@@ -96,7 +104,8 @@ pub(super) fn resolve(
                 format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
             return Err(Error::new(Code::InvalidForeignKey, message));
         }
-        refuse_untested_checks(table, &new)?;
+        check_generated(table, &new)?;
+        let set_on_delete = set_on_delete(table, &new)?;
         let names: Vec<&str> = new.columns.iter().map(|&column| table.schema.columns[column].name.as_str()).collect();
         let is_taken = |name: &str| {
             table.foreign_keys.iter().any(|known| known.name == name)
@@ -118,6 +127,8 @@ pub(super) fn resolve(
             on_delete: new.on_delete,
             on_update: new.on_update,
             deferrable: new.deferrable,
+            full: new.full,
+            set_on_delete,
         });
     }
     Ok(())
@@ -159,52 +170,37 @@ fn parent_columns(new: &NewForeignKey, schema: &Schema) -> Result<Vec<usize>> {
     Ok(ordinals)
 }
 
-/// Actions change rows where CHECK constraints are not tested, and nothing is generated.
-fn refuse_untested_checks(table: &NewTable, new: &NewForeignKey) -> Result<()> {
-    let columns = changed(&new.columns, new.on_delete, new.on_update);
-    if columns == ColumnSet::NONE {
+/// What is generated is not set.
+fn check_generated(table: &NewTable, new: &NewForeignKey) -> Result<()> {
+    let is_generated = |column: &usize| table.properties.contains_key(&generated_property(*column));
+    if !new.columns.iter().any(is_generated) {
         return Ok(());
     }
-    let scope = crate::row::table_scope(&table.name, &table.schema, crate::expr::Scope::empty());
-    for ordinal in 0..table.schema.columns.len() {
-        let Some(text) = table.properties.get(&generated_property(ordinal)) else { continue };
-        let reads = generation_reads(&table.name, &table.schema, ordinal, text)?;
-        if columns.contains(ordinal) || reads.into_iter().any(|column| columns.contains(column)) {
-            return Err(changes_generated(&table.name));
+    let sets = |action| matches!(action, FkAction::SetNull | FkAction::SetDefault);
+    let event = match (sets(new.on_update) || new.on_update == FkAction::Cascade, sets(new.on_delete)) {
+        (true, _) => "UPDATE",
+        (_, true) => "DELETE",
+        _ => return Ok(()),
+    };
+    let message = format!("invalid ON {event} action for foreign key constraint containing generated column");
+    Err(Error::new(Code::SyntaxError, message).about(&table.name, None, None))
+}
+
+/// The ordinals of the columns that SET NULL and SET DEFAULT name.
+fn set_on_delete(table: &NewTable, new: &NewForeignKey) -> Result<Vec<usize>> {
+    let ordinal = |name: &String| {
+        let wrong = |code, what: &str| {
+            let message = format!("column \"{name}\" referenced in {what}");
+            Error::new(code, message).about(&table.name, Some(name), None)
+        };
+        let column = table.schema.visible_ordinal(name);
+        let column = column.ok_or_else(|| wrong(Code::UndefinedColumn, "foreign key constraint does not exist"))?;
+        match new.columns.contains(&column) {
+            true => Ok(column),
+            false => Err(wrong(Code::InvalidColumnReference, "ON DELETE SET action must be part of foreign key")),
         }
-    }
-    for (name, condition) in &table.checks {
-        if bind_check(condition, &scope)?.columns().into_iter().any(|column| columns.contains(column)) {
-            return Err(changes_checked(&table.name, name));
-        }
-    }
-    Ok(())
-}
-
-/// The columns that a foreign key's actions change.
-fn changed(columns: &[usize], on_delete: FkAction, on_update: FkAction) -> ColumnSet {
-    let changes = on_delete == FkAction::SetNull || matches!(on_update, FkAction::SetNull | FkAction::Cascade);
-    columns.iter().copied().filter(|_| changes).collect()
-}
-
-/// The columns of a table that the actions of its foreign keys change.
-pub(super) fn changed_by_actions(def: &TableDef) -> ColumnSet {
-    let keys = def.foreign_keys.iter();
-    keys.fold(ColumnSet::NONE, |all, key| all.union(changed(&key.columns, key.on_delete, key.on_update)))
-}
-
-const NO_ACTION: &str = "leave the actions of the foreign key out, or change the rows by statements of your own";
-
-/// What is refused of a key and a generated column, whichever comes last.
-pub(super) fn changes_generated(table: &str) -> Error {
-    let what = "SET NULL or ON UPDATE CASCADE of a column that a generated column is computed from";
-    unsupported(what).hint(NO_ACTION).about(table, None, None)
-}
-
-/// The same of a CHECK constraint.
-pub(super) fn changes_checked(table: &str, check: &str) -> Error {
-    let what = "SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint";
-    unsupported(what).hint(NO_ACTION).about(table, None, Some(check))
+    };
+    new.set_on_delete.iter().map(ordinal).collect()
 }
 
 /// What is emptied by commits is referred to only by what these empty, too.

@@ -7,7 +7,8 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, history, joins, merge, own, periods, plain_words, subqueries, tables, tokens, with,
+    conflict, constraints, history, joins, merge, own, periods, plain_words, set_columns, subqueries, table_operations,
+    tables, tokens, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -59,6 +60,8 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, overriding) = own::take_overriding(tokens);
     let tokens = own::order_identity_options(own::without_freeze(tokens));
+    let tokens = set_columns::with_moved_lists(source, tokens)?;
+    let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(tokens);
     let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
     let tokens = joins::written_plainly(tokens);

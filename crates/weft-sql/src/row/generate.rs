@@ -6,9 +6,9 @@
 //!     UPDATE SET a = 5                5, 2, 3    ─▶ 5, 2, 7        locked as one that reads a, b and writes a, c
 //! ```
 //!
-//! 1. Every row that a statement writes has gone through [`TableShape::generate`] or [`TableShape::generate_batch`], or
-//!    its query has computed the same expressions. Actions of foreign keys and ALTER TABLE change rows beside them, but
-//!    no column that an expression reads: that is refused, whichever is made last.
+//! 1. Every row that a statement writes, or an action of a foreign key, has gone through [`TableShape::generate`] or
+//!    [`TableShape::generate_batch`], or its query has computed the same expressions. ALTER TABLE changes rows beside
+//!    them, but no column that an expression reads: that is refused.
 //! 2. An expression is immutable and reads no generated column, so the order does not matter.
 
 use std::sync::Arc;

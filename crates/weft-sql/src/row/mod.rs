@@ -21,6 +21,7 @@
 mod access;
 mod assignments;
 mod bulk;
+mod changed;
 mod condition;
 mod conflict;
 mod delete;
@@ -41,6 +42,7 @@ mod shape;
 mod update;
 
 pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
+pub(crate) use changed::ShapedRows;
 pub(crate) use generate::generation_reads;
 pub(crate) use generated::{GENERATED, all_generated, check_not_set, generated, generated_property};
 pub(crate) use plan::{RowPlan, plan, plan_query_insert};

@@ -180,6 +180,7 @@ fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u
         FkAction::Restrict => 'r',
         FkAction::Cascade => 'c',
         FkAction::SetNull => 'n',
+        FkAction::SetDefault => 'd',
     };
     let foreign_key = |key: &weft_kernel::catalog::ForeignKey| ForeignKey {
         name: key.name.clone(),
@@ -188,6 +189,8 @@ fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u
         parent_columns: numbers.get(&key.parent.0).map_or_else(Vec::new, |parent| parent.all(&key.parent_columns)),
         on_delete: action(key.on_delete),
         on_update: action(key.on_update),
+        full: key.full,
+        set_on_delete: own.all(&key.set_on_delete),
         deferrable: (key.deferrable != Deferrable::No, key.deferrable == Deferrable::InitiallyDeferred),
     };
     Table {

@@ -15,6 +15,7 @@ use crate::context::StatementContext;
 use crate::engine::SqlEngine;
 use crate::notice::Notice;
 use crate::rights::{Permit, adopt};
+use crate::row::ShapedRows;
 use crate::settings::Settings;
 
 /// What a statement's work is given.
@@ -73,7 +74,9 @@ impl Work<'_> {
             let since = self.txn.ddl_since(ddl_before);
             adopt(self.txn, self.permit, &since)?;
         }
-        self.txn.check_constraints()
+        let rng = &self.db.kernel().env().rng;
+        let rows = ShapedRows { shapes: self.db.shapes(), local: &self.local, rng: &**rng };
+        self.txn.check_constraints_with(&rows)
     }
 
     /// An error when the transaction is read-only.

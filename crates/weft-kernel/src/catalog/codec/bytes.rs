@@ -6,7 +6,7 @@ use weft_format::{Code, DataType, Error, Result};
 use weft_contract::FkAction;
 
 /// First byte of an encoded definition.
-pub(super) const FORMAT_VERSION: u8 = 6;
+pub(super) const FORMAT_VERSION: u8 = 8;
 
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     put_bytes(bytes, text.as_bytes());
@@ -60,6 +60,7 @@ pub(super) fn read_action(input: &mut ByteReader<'_>) -> Result<FkAction> {
         1 => FkAction::Restrict,
         2 => FkAction::Cascade,
         3 => FkAction::SetNull,
+        4 => FkAction::SetDefault,
         other => return Err(damaged(format!("the action of a foreign key is {other}"))),
     })
 }

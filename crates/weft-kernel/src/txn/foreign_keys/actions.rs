@@ -1,80 +1,88 @@
-//! CASCADE and SET NULL: what happens to the rows that refer to a row that is gone.
+//! CASCADE, SET NULL and SET DEFAULT: what happens to the rows that refer to a row that is gone.
 
 use std::collections::HashMap;
 
-use weft_format::{Code, DataType, Error, Result, Value, ValueRef};
+use weft_format::{Code, Error, Result, Value};
 
 use super::super::transaction::Transaction;
-use super::points::{Points, fits};
+use super::changed::{ChangedRows, check_fits};
+use super::points::Points;
 use super::statement::{Lost, Touched};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
-use crate::lock::{ColumnSet, LockMode};
 
 impl Transaction {
     /// Does what the foreign keys to a table ask for, and tests those that ask for a test at once (RESTRICT).
-    pub(super) fn act(&mut self, touched: &Touched) -> Result<()> {
+    pub(super) fn act(&mut self, touched: &Touched, rows: &dyn ChangedRows) -> Result<()> {
         for (child, foreign_key) in self.references_to(&touched.table) {
             if (foreign_key.on_delete, foreign_key.on_update) == (FkAction::NoAction, FkAction::NoAction) {
                 continue;
             }
             let lost = self.lost(touched, &foreign_key)?;
-            let (mut restricted, mut followed) = (Points::new(), HashMap::new());
+            let (mut restricted, mut followed, mut defaulted) = (Points::new(), HashMap::new(), Points::new());
             for lost in lost {
-                match lost.action(&foreign_key) {
+                let action = lost.action(&foreign_key);
+                if action == FkAction::SetDefault && !self.has_own_parent(&touched.table, &foreign_key, &lost.values)? {
+                    defaulted.insert(lost.point.clone(), lost.values.clone());
+                }
+                match action {
                     FkAction::NoAction => {}
                     FkAction::Restrict => drop(restricted.insert(lost.point, lost.values)),
-                    FkAction::Cascade | FkAction::SetNull => drop(followed.insert(lost.point.clone(), lost)),
+                    FkAction::Cascade | FkAction::SetNull | FkAction::SetDefault => {
+                        followed.insert(lost.point.clone(), lost);
+                    }
                 }
             }
             self.test_unreferenced(&touched.table, &child, &foreign_key, &restricted)?;
-            self.follow(&child, &foreign_key, &followed)?;
+            self.follow(&child, &foreign_key, &followed, rows)?;
+            // The default may be what is gone.
+            self.test_unreferenced(&touched.table, &child, &foreign_key, &defaulted)?;
         }
         Ok(())
     }
 
     /// Deletes or changes the rows that have one of the values.
-    fn follow(&mut self, child: &TableRef, foreign_key: &ForeignKey, lost: &HashMap<Vec<u8>, Lost>) -> Result<()> {
+    fn follow(
+        &mut self,
+        child: &TableRef,
+        foreign_key: &ForeignKey,
+        lost: &HashMap<Vec<u8>, Lost>,
+        rows: &dyn ChangedRows,
+    ) -> Result<()> {
         let points: Points = lost.iter().map(|(point, lost)| (point.clone(), lost.values.clone())).collect();
         for (key, point) in self.children(child, foreign_key, &points, usize::MAX)? {
             let lost = &lost[&point];
-            let values = match (lost.action(foreign_key), &lost.now) {
-                (FkAction::Cascade, None) => None,
-                (FkAction::Cascade, Some(now)) => Some(now.clone()),
-                _ => Some(vec![Value::Null; foreign_key.columns.len()]),
+            let set = match (&lost.now, foreign_key.set_on_delete.as_slice()) {
+                (None, some) if !some.is_empty() => some,
+                _ => &foreign_key.columns,
             };
-            match values {
-                Some(values) => self.set_columns(child, foreign_key, &key, &values)?,
-                None if self.delete(child, &key)? => {}
-                None => return Err(unseen(child)),
-            }
+            let values = match (lost.action(foreign_key), &lost.now) {
+                (FkAction::Cascade, None) if self.delete(child, &key)? => continue,
+                (FkAction::Cascade, None) => return Err(unseen(child)),
+                (FkAction::Cascade, Some(now)) => {
+                    foreign_key.columns.iter().copied().zip(now.iter().cloned()).collect()
+                }
+                (FkAction::SetDefault, _) => set
+                    .iter()
+                    .map(|&column| Ok((column, rows.default_of(self, child, column)?)))
+                    .collect::<Result<Vec<_>>>()?,
+                _ => set.iter().map(|&column| (column, Value::Null)).collect(),
+            };
+            self.set_columns(child, &key, &values, rows)?;
         }
         Ok(())
     }
 
-    fn set_columns(&mut self, child: &TableRef, fk: &ForeignKey, key: &[u8], values: &[Value]) -> Result<()> {
-        let schema = &child.def.schema;
-        for (&column, value) in fk.columns.iter().zip(values) {
-            let column = &schema.columns[column];
-            if column.not_null && value.is_null() {
-                let (name, table) = (&column.name, &child.def.name);
-                let message =
-                    format!("null value in column \"{name}\" of relation \"{table}\" violates not-null constraint");
-                return Err(Error::new(Code::NotNullViolation, message).about(table, Some(name), None));
-            }
-            if !fits(column.data_type, value) {
-                return Err(too_large(child, &column.name, column.data_type));
-            }
-        }
-        let changes_key = fk.columns.iter().any(|column| schema.key.contains(column));
-        let columns: ColumnSet = fk.columns.iter().copied().collect();
-        let reads = columns.union(child.columns_tested(columns));
-        let mode = if changes_key { LockMode::EXCLUSIVE } else { LockMode::columns(reads, columns) };
+    fn set_columns(
+        &mut self,
+        child: &TableRef,
+        key: &[u8],
+        values: &[(usize, Value)],
+        rows: &dyn ChangedRows,
+    ) -> Result<()> {
+        values.iter().try_for_each(|(column, value)| check_fits(child, *column, value))?;
+        let mode = rows.lock_mode(child, values.iter().map(|(column, _)| *column).collect())?;
         let Some(row) = self.lock_row(child, key, mode, self.lock_wait())? else { return Err(unseen(child)) };
-        let new = (0..schema.columns.len()).map(|column| match fk.columns.iter().position(|&own| own == column) {
-            Some(at) => values[at].as_ref(),
-            None => child.codec.get(&row, column),
-        });
-        let new = child.codec.encode(new.collect::<Vec<ValueRef<'_>>>());
+        let new = rows.changed(child, &row, values)?;
         self.update_columns(child, key, &new, mode)
     }
 }
@@ -85,10 +93,4 @@ fn unseen(child: &TableRef) -> Error {
     Error::new(Code::SerializationFailure, message)
         .about(&child.def.name, None, None)
         .hint("roll back and run the transaction again")
-}
-
-fn too_large(child: &TableRef, column: &str, data_type: DataType) -> Error {
-    let code = if data_type.is_text() { Code::StringTooLong } else { Code::NumericOutOfRange };
-    let message = format!("the new value is out of range for type {data_type} of column \"{column}\"");
-    Error::new(code, message).about(&child.def.name, Some(column), None)
 }

@@ -97,10 +97,16 @@ fn check_columns(new: &NewTable, foreign_key: &ForeignKey, parent: &Schema) -> R
             continue;
         }
         let message = format!("foreign key constraint \"{}\" cannot be implemented", foreign_key.name);
-        let hint =
-            format!("columns \"{}\" and \"{}\" have different types: {a} and {b}", column.name, parent_column.name);
+        let detail = format!(
+            "Key columns \"{}\" and \"{}\" are of incompatible types: {a} and {b}.",
+            column.name, parent_column.name
+        );
         let code = if is_castable(a, b) { Code::FeatureNotSupported } else { Code::DatatypeMismatch };
-        return Err(Error::new(code, message).hint(hint).about(&new.name, Some(&column.name), Some(&foreign_key.name)));
+        return Err(Error::new(code, message).detail(detail).about(
+            &new.name,
+            Some(&column.name),
+            Some(&foreign_key.name),
+        ));
     }
     Ok(())
 }

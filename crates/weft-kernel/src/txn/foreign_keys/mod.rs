@@ -8,10 +8,10 @@
 //!                                  end of statement: rows of c with p = 1, newest → (10) is deleted, too
 //! ```
 //!
-//! The journal knows which rows a statement touched and what they were. At its end: first the actions (CASCADE,
-//! SET NULL), which stage more rows, until nothing is left to do; then the tests, of all rows touched. Constraints that
-//! are deferred are tested at commit, with all rows of the transaction; SET CONSTRAINTS ... IMMEDIATE does so earlier.
-//! Whatever no statement's end has tested, the commit tests.
+//! The journal knows which rows a statement touched and what they were. At its end: first the actions (CASCADE, SET
+//! NULL, SET DEFAULT), which stage more rows, until nothing is left to do; then the tests, of all rows touched.
+//! Constraints that are deferred are tested at commit, with all rows of the transaction; SET CONSTRAINTS ... IMMEDIATE
+//! does so earlier. Whatever no statement's end has tested, the commit tests.
 //!
 //! 1. Who refers to a row holds a lock on its referenced columns that lasts until publication; who deletes the row or
 //!    changes those columns holds them exclusively. Whoever is second waits for the first one's publication, and looks
@@ -28,12 +28,15 @@
 //! actions here, as the SQL standard has it.
 
 mod actions;
+mod changed;
 mod children;
 mod define;
 mod modes;
 mod parents;
 mod points;
 mod statement;
+
+pub use changed::ChangedRows;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]

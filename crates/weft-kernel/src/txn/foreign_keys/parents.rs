@@ -9,7 +9,7 @@ use weft_format::{Code, Error, Evolution, KeyCodec, Result, RowCodec, Schema, Va
 
 use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
-use super::points::{Points, common, describe, fits, in_order_of, point_of, same_columns};
+use super::points::{Points, common, describe, fits, in_order_of, point_of, same_columns, tested_point};
 use crate::catalog::{ForeignKey, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::Index;
@@ -226,7 +226,7 @@ impl Transaction {
         for batch in batches {
             let batch = batch.project(&fk.columns).map_err(|error| Error::internal(format!("rows: {error}")))?;
             for row in codec.encode_columns(batch.columns()).iter() {
-                if let Some(point) = point_of(&codec, &schema, &columns, row) {
+                if let Some(point) = tested_point(t, fk, (&codec, &schema, &columns), row)? {
                     points.insert(point.bytes, point.values);
                 }
             }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_format::{DataType, RowCodec, Schema, Value, ValueRef, key};
+use weft_format::{Code, DataType, Error, Result, RowCodec, Schema, Value, ValueRef, key};
 
 use crate::catalog::{ForeignKey, TableRef};
 
@@ -25,6 +25,27 @@ pub(super) fn point_of(codec: &RowCodec, schema: &Schema, columns: &[usize], row
     let types = columns.iter().map(|&column| schema.columns[column].data_type);
     let bytes = point_bytes(types, values.iter().map(Value::as_ref))?;
     Some(Point { bytes, values })
+}
+
+/// What of a row of a table that has a foreign key makes a point when the row is tested: an error when MATCH FULL does
+/// not allow its NULLs. `place` is where the foreign key's columns are in the row.
+pub(super) fn tested_point(
+    child: &TableRef,
+    foreign_key: &ForeignKey,
+    place: (&RowCodec, &Schema, &[usize]),
+    row: &[u8],
+) -> Result<Option<Point>> {
+    let (codec, schema, columns) = place;
+    let point = point_of(codec, schema, columns, row);
+    let is_null = |column: &usize| codec.get(row, *column) == ValueRef::Null;
+    if point.is_some() || !foreign_key.full || columns.iter().all(is_null) {
+        return Ok(point);
+    }
+    let (table, name) = (&child.def.name, &foreign_key.name);
+    let message = format!("insert or update on table \"{table}\" violates foreign key constraint \"{name}\"");
+    Err(Error::new(Code::ForeignKeyViolation, message)
+        .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+        .about(table, None, Some(name)))
 }
 
 /// The common bytes of values; none when one is NULL.

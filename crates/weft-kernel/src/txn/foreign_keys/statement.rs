@@ -11,7 +11,8 @@ use super::super::journal::Step;
 use super::super::overlay::overlay;
 use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
-use super::points::{Points, describe, point_of};
+use super::changed::{ChangedRows, PlainRows};
+use super::points::{Points, describe, point_of, tested_point};
 use crate::catalog::{FkAction, ForeignKey, TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode};
@@ -44,6 +45,11 @@ impl Transaction {
     /// staged since the last call. An error is the statement's: the caller rolls back to its mark. A commit calls this,
     /// too; what is deferred is tested then only.
     pub fn check_constraints(&mut self) -> Result<()> {
+        self.check_constraints_with(&PlainRows)
+    }
+
+    /// The same where tables have expressions; `rows` knows them.
+    pub fn check_constraints_with(&mut self, rows: &dyn ChangedRows) -> Result<()> {
         let from = self.checked_steps;
         assert!(from <= self.journal.step_count(), "steps that were tested and taken back are tested again");
         if from == self.journal.step_count() {
@@ -54,7 +60,7 @@ impl Transaction {
             while done < self.journal.step_count() {
                 let end = self.journal.step_count();
                 for touched in self.touched(done, end) {
-                    self.act(&touched)?;
+                    self.act(&touched, rows)?;
                 }
                 assert!(self.journal.step_count() >= end, "actions stage more, and take nothing back");
                 done = end;
@@ -223,8 +229,9 @@ impl Transaction {
                 self.lock_columns(child, key, &foreign_key.columns)?;
             }
             let row = self.current_row(child, key)?;
-            let point = row.and_then(|row| point_of(&child.codec, &child.def.schema, &foreign_key.columns, &row));
-            if let Some(point) = point {
+            let Some(row) = row else { continue };
+            let place = (&*child.codec, &*child.def.schema, &*foreign_key.columns);
+            if let Some(point) = tested_point(child, foreign_key, place, &row)? {
                 points.insert(point.bytes, point.values);
             }
         }

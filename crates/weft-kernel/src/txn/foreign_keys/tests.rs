@@ -26,6 +26,8 @@ fn child_of(txn: &Transaction, name: &str, parent: &str, on_delete: FkAction, on
         on_delete,
         on_update,
         deferrable: Deferrable::No,
+        full: false,
+        set_on_delete: Vec::new(),
     };
     NewTable { foreign_keys: vec![foreign_key], ..new_table(name) }
 }
@@ -367,6 +369,8 @@ fn two_columns(scratch: &Scratch, action: FkAction) -> Arc<Engine> {
         on_delete: action,
         on_update: action,
         deferrable: Deferrable::No,
+        full: false,
+        set_on_delete: Vec::new(),
     };
     let new = NewTable { foreign_keys: vec![foreign_key], ..table("c", ["k", "x", "y"]) };
     assert_eq!(code(txn.create_table(new.clone())), Code::InvalidForeignKey);

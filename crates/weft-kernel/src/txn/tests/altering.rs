@@ -122,6 +122,8 @@ fn a_table_is_stored_anew_under_its_number_and_children_follow() {
         on_delete: FkAction::NoAction,
         on_update: FkAction::NoAction,
         deferrable: Deferrable::No,
+        full: false,
+        set_on_delete: Vec::new(),
     });
     let c = txn.create_table(child).unwrap();
     txn.insert(&c, &row(&c, 5, 1)).unwrap();

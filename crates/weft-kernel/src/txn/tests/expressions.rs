@@ -321,6 +321,8 @@ fn foreign_keys_know_no_index_on_an_expression() {
         on_delete: FkAction::Restrict,
         on_update: FkAction::NoAction,
         deferrable: crate::Deferrable::No,
+        full: false,
+        set_on_delete: Vec::new(),
     };
     let new = NewTable::new("r", schema(["k", "a", "b", "c"]), "memory");
     let refused = txn.create_table(NewTable { foreign_keys: vec![foreign_key], ..new });

@@ -270,6 +270,8 @@ fn foreign_keys_know_no_partial_index() {
         on_delete: FkAction::Restrict,
         on_update: FkAction::NoAction,
         deferrable: crate::Deferrable::No,
+        full: false,
+        set_on_delete: Vec::new(),
     };
     let new = NewTable::new("r", schema(["k", "a", "b", "c"]), "memory");
     let refused = NewTable { foreign_keys: vec![foreign_key.clone()], ..new.clone() };

@@ -13,10 +13,10 @@ use super::rows::{contains_nulls, each_batch, has_row, rewrite};
 use super::{Altering, unsupported};
 use crate::ddl::building::{Building, free_check_name};
 use crate::ddl::comment::{self, About};
-use crate::ddl::foreign_keys::{NewForeignKey, changed_by_actions, changes_checked, resolve};
+use crate::ddl::foreign_keys::{NewForeignKey, deferrable, resolve};
 use crate::notice::Notice;
 use crate::parse::fold;
-use crate::row::{bind_check, stored_check, table_scope};
+use crate::row::{stored_check, table_scope};
 
 impl Altering<'_> {
     /// ADD CONSTRAINT
@@ -113,10 +113,6 @@ impl Altering<'_> {
             Some(name) => name,
             None => free_check_name(self.name(), column, &self.table.def.checks),
         };
-        let changed = changed_by_actions(&self.table.def);
-        if bind_check(&condition, &scope)?.columns().into_iter().any(|column| changed.contains(column)) {
-            return Err(changes_checked(self.name(), &name));
-        }
         if !not_valid {
             self.test_check(&name, &condition)?;
         }
@@ -146,6 +142,24 @@ impl Altering<'_> {
             Ok(())
         })?;
         if not_valid { Ok(()) } else { names.iter().try_for_each(|name| self.test_foreign_key(name)) }
+    }
+
+    /// ALTER CONSTRAINT
+    pub(super) fn alter_constraint(&mut self, name: &str, can: Option<bool>, deferred: Option<bool>) -> Result<()> {
+        if !self.has_constraint(name) {
+            return Err(self.no_constraint(name));
+        }
+        let deferrable = deferrable(can, deferred)?;
+        if !self.table.def.foreign_keys.iter().any(|key| key.name == name) {
+            let message =
+                format!("constraint \"{name}\" of relation \"{}\" is not a foreign key constraint", self.name());
+            return Err(Error::new(Code::WrongObjectType, message).about(self.name(), None, Some(name)));
+        }
+        self.alter(|def| {
+            let keys = def.foreign_keys.iter_mut().filter(|key| key.name == name);
+            keys.for_each(|key| key.deferrable = deferrable);
+            Ok(())
+        })
     }
 
     fn test_foreign_key(&mut self, name: &str) -> Result<()> {

@@ -15,7 +15,6 @@ use weft_kernel::TableDef;
 use super::Altering;
 use super::columns::fresh;
 use super::rows::{contains_nulls, has_row, rewrite};
-use crate::ddl::foreign_keys::{changed_by_actions, changes_generated};
 use crate::ddl::generated::stored_generated;
 use crate::notice::Notice;
 use crate::row::{TableShape, all_generated, generated, generated_property, generation_reads};
@@ -29,12 +28,6 @@ impl Altering<'_> {
         let names = names.chain([column.name.clone()]).collect();
         let columns: Vec<Column> = known.schema.visible().map(|(_, known)| known.clone()).collect();
         let stored = stored_generated(text, &known.name, &columns, &column, &names, self.eval.local)?;
-        let mut schema = (*known.schema).clone();
-        schema.add_column(column.clone(), &Value::Null);
-        let changed = changed_by_actions(known);
-        if generation_reads(&known.name, &schema, ordinal, &stored)?.into_iter().any(|read| changed.contains(read)) {
-            return Err(changes_generated(&known.name));
-        }
         let put = |def: &mut TableDef| {
             let mut schema = (*def.schema).clone();
             schema.add_column(column.clone(), &Value::Null);

@@ -24,6 +24,7 @@ use weft_kernel::{History, TableRef, Transaction};
 use super::create::options_in;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
+use crate::parse::{TableOperation, operation_of};
 
 pub(crate) use renames::{move_object, move_table, rename_relation};
 pub(crate) use rows::{emptied, has_rows, truncate};
@@ -73,8 +74,17 @@ impl Altering<'_> {
                 self.notices.push(Notice::plain("OWNER TO has no effect: tables have no owners"));
                 Ok(())
             }
-            Op::SetOptionsParens { options } => self.set_options(options),
+            Op::SetOptionsParens { options } => match operation_of(options)? {
+                Some(operation) => self.own_operation(operation),
+                None => self.set_options(options),
+            },
             other => Err(unsupported(&format!("ALTER TABLE ... {other}"))),
+        }
+    }
+
+    fn own_operation(&mut self, operation: TableOperation) -> Result<()> {
+        match operation {
+            TableOperation::AlterConstraint(name, can, deferred) => self.alter_constraint(&name, can, deferred),
         }
     }
 
