@@ -104,6 +104,7 @@ codes! {
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
     LogarithmArgument Invalid "2201E" "A logarithm of zero or of a negative number.";
     NtileArgument Invalid "22014" "The number of buckets of ntile is not above zero.";
+    FrameOffset Invalid "22013" "The offset of a window's frame is negative.";
     NthValueArgument Invalid "22016" "The number of a row of nth_value is not above zero.";
     PowerArgument Invalid "2201F" "A root of a negative number, or a power that there is not.";
     InvalidRegularExpression Invalid "2201B" "A pattern is no regular expression.";

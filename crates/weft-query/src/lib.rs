@@ -41,6 +41,10 @@ mod explain;
 mod extremes;
 mod fields;
 mod forecast;
+mod frame_bounds;
+mod frame_marks;
+mod frame_values;
+mod frames;
 mod from_functions;
 mod functions;
 #[cfg(test)]

@@ -33,6 +33,7 @@ use super::averages;
 use super::catalog;
 use super::crossed::KeptKeys;
 use super::extremes;
+use super::frames::{self, Frames};
 use super::functions;
 use super::inferred::SafeInference;
 use super::lengths::bounded;
@@ -126,7 +127,7 @@ pub(super) fn session_state(
     options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     options.sql_parser.parse_float_as_decimal = true;
     let types: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
-        vec![Arc::new(PostgresTypes), Arc::new(TypeCoercion::new()), Arc::new(CheckedArithmetic)];
+        vec![Arc::new(PostgresTypes), Arc::new(TypeCoercion::new()), Arc::new(Frames), Arc::new(CheckedArithmetic)];
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
         vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(Subqueries { applies, types: types.clone() })];
     rules.extend(types.iter().cloned());
@@ -157,6 +158,7 @@ pub(super) fn session_state(
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
     scalars.push(Arc::new(ArrayOfRows::function()));
+    scalars.push(frames::mark());
     scalars.extend(catalog::functions());
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);

@@ -20,6 +20,8 @@ use weft_format::{Code, Error, Result};
 
 use weft_sql::queries::names::folded;
 
+use super::frame_marks;
+
 /// Writes out the named windows of a query.
 pub(crate) fn expand_windows(query: &mut Query) -> Result<()> {
     match VisitMut::visit(query, &mut Expander::default()) {
@@ -70,6 +72,7 @@ impl VisitorMut for Expander {
             WindowType::NamedWindow(name) => find(windows, name).cloned(),
             WindowType::WindowSpec(spec) => written_out(windows, spec),
         };
+        let written = written.and_then(|mut spec| frame_marks::marked(&mut spec).map(|()| spec));
         match written {
             Ok(spec) => {
                 *over = WindowType::WindowSpec(spec);

@@ -7,8 +7,8 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, history, joins, merge, own, periods, plain_words, set_columns, subqueries, table_operations,
-    tables, tokens, with,
+    conflict, constraints, frames, history, joins, merge, own, periods, plain_words, set_columns, subqueries,
+    table_operations, tables, tokens, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -64,13 +64,12 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(tokens);
     let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
-    let tokens = joins::written_plainly(tokens);
+    let tokens = frames::written_plainly(joins::written_plainly(tokens));
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error(source, &parser, error))
-        .and_then(|tree| expect_end(source, &parser).map(|()| tree))
-        .map_err(|error| tokens::unknown_clause(source, &tokens).unwrap_or(error))?;
+        .and_then(|tree| expect_end(source, &parser).map(|()| tree))?;
     tree = with::put_behind_insert(tree);
     history::check_history(&tree)?;
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);

@@ -39,27 +39,6 @@ pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     }
 }
 
-/// That a statement which does not parse has a clause that the SQL parser does not know, and PostgreSQL does.
-pub(super) fn unknown_clause(source: &str, tokens: &[TokenWithSpan]) -> Option<Error> {
-    let words: Vec<&TokenWithSpan> = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
-    let is = |token: &TokenWithSpan, known: &[&str]| match &token.token {
-        Token::Word(word) => {
-            word.quote_style.is_none() && known.iter().any(|known| word.value.eq_ignore_ascii_case(known))
-        }
-        _ => false,
-    };
-    words.windows(2).find_map(|pair| {
-        let [first, second] = pair else { return None };
-        let (what, remedy) = if is(first, &["exclude"]) && is(second, &["current", "group", "ties", "no"]) {
-            ("EXCLUDE of a window's frame", "take the row's own part out of the aggregate")
-        } else {
-            return None;
-        };
-        let error = Error::new(Code::FeatureNotSupported, format!("{what} is not supported")).hint(remedy);
-        Some(place(error, source, first.span))
-    })
-}
-
 /// Takes CONCURRENTLY out of DROP INDEX, which the SQL parser does not know there.
 pub(super) fn without_concurrently(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_blank = |token: &Token| matches!(token, Token::Whitespace(_));

@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause,
-    ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TrimWhereField, Visit, VisitMut, Visitor,
-    VisitorMut,
+    AccessExpr, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinConstraint,
+    JoinOperator, LimitClause, ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
+    TableWithJoins, TrimWhereField, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_format::enums::{self, EnumId};
 use weft_format::{Code, Error, Result};
@@ -257,6 +257,27 @@ fn check_arguments(call: &Function) -> Result<()> {
     }
 }
 
+/// Joins that are neither CROSS nor NATURAL have a condition.
+fn check_conditions(table: &TableWithJoins) -> Result<()> {
+    use JoinOperator::{FullOuter, Inner, Join, Left, LeftOuter, Right, RightOuter};
+    let inside = std::iter::once(&table.relation).chain(table.joins.iter().map(|join| &join.relation));
+    for relation in inside {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = relation {
+            check_conditions(table_with_joins)?;
+        }
+    }
+    let lacks = |operator: &JoinOperator| match operator {
+        Join(on) | Inner(on) | Left(on) | LeftOuter(on) | Right(on) | RightOuter(on) | FullOuter(on) => {
+            matches!(on, JoinConstraint::None)
+        }
+        _ => false,
+    };
+    match table.joins.iter().any(|join| lacks(&join.join_operator)) {
+        true => Err(Error::new(Code::SyntaxError, "syntax error: a JOIN lacks its ON or USING")),
+        false => Ok(()),
+    }
+}
+
 struct Checker {
     depth: usize,
     relations: usize,
@@ -301,7 +322,10 @@ impl Visitor for Checker {
                     .hint("create the table, then INSERT INTO ... SELECT"),
             );
         }
-        ControlFlow::Continue(())
+        match select.from.iter().try_for_each(check_conditions) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
