@@ -133,6 +133,7 @@ codes! {
     ForeignKeyViolation Invalid "23503" "A row refers to one that is not there, or is referred to.";
     UniqueViolation Invalid "23505" "The key exists already.";
     CheckViolation Invalid "23514" "A CHECK constraint is false.";
+    CheckOptionViolation Invalid "44000" "A new row is none that the view would show.";
     ActiveTransaction Invalid "25001" "Not allowed inside a transaction block.";
     ReadOnlyTransaction Invalid "25006" "The transaction is read-only.";
     NoActiveTransaction Invalid "25P01" "There is no transaction to end.";

@@ -16,6 +16,7 @@ use weft_pgcatalog::{CatalogRelation, Snapshot};
 
 use crate::queries::ReadAt;
 use crate::settings::Settings;
+use crate::updatable::{UpdatableView, Verb};
 
 /// What is visible of some tables.
 pub(crate) type Views = HashMap<TableId, (TableRef, ReadView)>;
@@ -33,31 +34,16 @@ pub trait Tables {
 
     /// The relation of the catalog that a name is of, if it is one; no user's relation is meant by it then.
     fn of_catalog(&self, name: &str) -> Option<CatalogRelation>;
+
+    /// The view of a name that a statement changes, as something to write to; none when the name is of no view. An
+    /// error when the view cannot be written to.
+    fn updatable(&self, name: &str, verb: Verb) -> Result<Option<UpdatableView>>;
 }
 
 /// Shows the catalog to a query that names relations or calls functions of it.
 pub(crate) trait ShowsCatalog {
     /// What a transaction sees; with sessions and locks, if they are asked for.
     fn shown(&self, txn: &Transaction, with_sessions: bool) -> Result<Snapshot>;
-}
-
-impl Tables for weft_kernel::Transaction {
-    fn table(&self, name: &str) -> Result<TableRef> {
-        // Whatever moment it is read at.
-        crate::resolve::table(self, crate::queries::moment_of(name).0)
-    }
-
-    fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {
-        weft_kernel::Transaction::can_use_index(self, table, index)
-    }
-
-    fn engine(&self) -> &Arc<Engine> {
-        weft_kernel::Transaction::engine(self)
-    }
-
-    fn of_catalog(&self, name: &str) -> Option<CatalogRelation> {
-        crate::resolve::of_catalog(self, name)
-    }
 }
 
 /// A moment or a period of a statement: what it says, and the commits that it is.

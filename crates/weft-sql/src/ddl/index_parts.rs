@@ -21,38 +21,11 @@ use weft_kernel::index::IndexPart;
 
 use super::operator_class::check_class;
 use super::pieces::{ordinal_of, place};
-use crate::expr::{BindError, Binder};
+use crate::expr::{AGGREGATES, BindError, Binder};
 use crate::parse::fold;
 use crate::queries::names::column_name;
 use crate::row::TableShape;
 
-/// The names of aggregate functions.
-const AGGREGATES: &[&str] = &[
-    "array_agg",
-    "avg",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "bool_and",
-    "bool_or",
-    "corr",
-    "count",
-    "covar_pop",
-    "covar_samp",
-    "every",
-    "max",
-    "median",
-    "min",
-    "regr_slope",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "string_agg",
-    "sum",
-    "var_pop",
-    "var_samp",
-    "variance",
-];
 /// The names of functions that do not always give the same.
 const VOLATILE: &[&str] = &[
     "clock_timestamp",

@@ -4,10 +4,12 @@ use sqlparser::ast::{Delete, FromTable, SelectItem, With};
 use weft_expr::Local;
 use weft_format::Result;
 
-use super::syntax::{aliased, column, hidden, returning, select, target, target_relation, unsupported};
+use super::syntax::{aliased, hidden, select, unsupported};
+use super::target::Target;
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::queries::QueryEngine;
+use crate::updatable::Verb;
 
 /// Plans a DELETE; `with` are the queries before it.
 pub(super) fn prepare(
@@ -24,16 +26,16 @@ pub(super) fn prepare(
     let [only] = &list[..] else {
         return Err(unsupported("deleting from several tables"));
     };
-    let (name, shown) = target(only)?;
-    let table = tables.table(&name)?;
+    let (target, shown) = Target::of(tables, only, Verb::Delete)?;
+    let table = target.table.clone();
     let schema = &table.def.schema;
     let mut items: Vec<SelectItem> = Vec::new();
     for &ordinal in &schema.key {
-        items.push(aliased(column(&shown, &schema.columns[ordinal].name), &hidden('k', ordinal)));
+        items.push(aliased(target.column(&shown, ordinal), &hidden('k', ordinal)));
     }
     let returns = returns(delete.returning.as_ref());
-    items.extend(returning(delete.returning.as_deref().unwrap_or(&[]), schema, &shown));
-    let mut from = vec![target_relation(only.clone(), &shown)];
+    items.extend(target.returning(delete.returning.as_deref().unwrap_or(&[]), &shown));
+    let mut from = vec![target.relation(only.clone(), &shown, schema.key.iter().copied(), false)?];
     from.extend(delete.using.iter().flatten().cloned());
     let mut query = select(items, from, delete.selection.clone())?;
     query.with = with;
@@ -43,6 +45,7 @@ pub(super) fn prepare(
         key_columns: schema.key.len(),
         row_columns: 0,
         returns,
+        checks: Vec::new(),
         table,
     }))
 }

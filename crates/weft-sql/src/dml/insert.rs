@@ -3,18 +3,17 @@
 use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject, Value};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::TableRef;
 
-use super::syntax::{
-    aliased, column, default_of, derived, exact, hidden, is_default, returning, select, unsupported, visible_ordinal,
-};
+use super::syntax::{aliased, column, derived, exact, hidden, is_default, select, unsupported};
+use super::target::Target;
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::expr::cast_to;
-use crate::expr::{check_assignable, sequence_call};
+use crate::expr::check_assignable;
 use crate::queries::QueryEngine;
 use crate::queries::names::MARKER;
 use crate::row::{check_generated, generated, row_columns};
+use crate::updatable::Verb;
 
 /// Plans an INSERT.
 pub(super) fn prepare(
@@ -31,33 +30,32 @@ pub(super) fn prepare(
         return Err(unsupported("inserting into anything but a table"));
     };
     let name = crate::parse::table_name(name)?;
-    let table = tables.table(&name)?;
+    let target = Target::named(tables, &name, Verb::Insert)?;
+    let table = target.table.clone();
     let schema = &table.def.schema;
-    let shown = insert.table_alias.as_ref().map_or_else(|| exact(&table.def.name), |alias| alias.alias.clone());
-    let named =
-        insert.columns.iter().map(|c| visible_ordinal(c, schema, &table.def.name)).collect::<Result<Vec<_>>>()?;
-    if let Some(twice) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
-        let column = &schema.columns[named[twice]].name;
-        return Err(Error::new(Code::DuplicateColumn, format!("column \"{column}\" specified more than once")));
-    }
-    let (source, given) = source(engine, tables, insert, &table, &named, text, local)?;
-    let query = new_rows(source, &given, &table)?;
+    let shown = insert.table_alias.as_ref().map_or_else(|| exact(target.name()), |alias| alias.alias.clone());
+    let (source, given) = source(engine, tables, insert, &target, text, local)?;
+    let query = new_rows(source, &given, &target)?;
 
     let ordinals = 0..row_columns(schema).len();
-    let numbered: Vec<usize> =
-        ordinals.filter(|ordinal| !given.contains(ordinal) && is_numbered(&table, *ordinal)).collect();
+    let mut numbered: Vec<usize> = Vec::new();
+    for ordinal in ordinals {
+        if !given.contains(&ordinal) && target.is_numbered(ordinal)? {
+            numbered.push(ordinal);
+        }
+    }
     given.iter().try_for_each(|&ordinal| check_generated(&table.def, ordinal, insert))?;
     let returns = returns(insert.returning.as_ref());
-    if returns && !numbered.is_empty() {
+    let checks = target.checks();
+    if (returns || !checks.is_empty()) && !numbered.is_empty() {
         return Err(Error::internal("the point engine writes what takes numbers and returns them"));
     }
-    let query = if returns {
-        let mut outer: Vec<SelectItem> = Vec::new();
-        for (ordinal, stored) in row_columns(schema).iter().enumerate() {
-            outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
-        }
-        outer.extend(returning(insert.returning.as_deref().unwrap_or(&[]), schema, &shown));
-        select(outer, vec![derived(query, shown, &[])], None)?
+    let query = if returns || !checks.is_empty() {
+        let width = row_columns(schema).len();
+        let mut outer: Vec<SelectItem> = (0..width).map(|ordinal| target.new_column(&shown, ordinal)).collect();
+        outer.extend(target.flags(&shown));
+        outer.extend(target.returning(insert.returning.as_deref().unwrap_or(&[]), &shown));
+        select(outer, vec![target.new_rows(query, &shown, 0..width, &[])?], None)?
     } else {
         query
     };
@@ -67,6 +65,7 @@ pub(super) fn prepare(
         key_columns: 0,
         row_columns: row_columns(schema).len(),
         returns,
+        checks,
         table,
     }))
 }
@@ -76,22 +75,22 @@ fn source(
     engine: &dyn QueryEngine,
     tables: &dyn Tables,
     insert: &Insert,
-    table: &TableRef,
-    named: &[usize],
+    target: &Target,
     text: &str,
     local: &Local,
 ) -> Result<(Query, Vec<usize>)> {
+    let table = &target.table;
     let schema = &table.def.schema;
-    let all: Vec<usize> =
-        if named.is_empty() { schema.visible().map(|(ordinal, _)| ordinal).collect() } else { named.to_vec() };
+    let is_named = !insert.columns.is_empty();
     let Some(source) = &insert.source else {
-        let query = select(vec![SelectItem::UnnamedExpr(default_of(&table.def, 0)?)], Vec::new(), None)?;
+        let query = select(vec![SelectItem::UnnamedExpr(target.default(0)?)], Vec::new(), None)?;
         return Ok((query, vec![0]));
     };
     let mut query = typed_values(insert, source, tables)?;
     if let SetExpr::Values(values) = &mut *query.body {
         let width = values.rows.first().map_or(0, |row| row.content.len());
-        check_width(width, &all, named)?;
+        let all = target.given(&insert.columns, width)?;
+        check_width(width, &all, is_named)?;
         // A column that is generated is given by DEFAULT only, and so is not given.
         let is_left_out = |place: usize| {
             generated(&table.def, all[place]).is_some()
@@ -106,7 +105,7 @@ fn source(
             let kept = content.filter(|(place, _)| given.contains(place));
             for (place, mut expr) in kept {
                 if is_default(&expr) {
-                    expr = default_of(&table.def, all[place])?;
+                    expr = target.default(all[place])?;
                 }
                 row.content.push(expr);
             }
@@ -115,7 +114,8 @@ fn source(
     }
     let prepared = engine.prepare_query(tables, &query, text, None, local)?;
     let columns = prepared.columns();
-    check_width(columns.len(), &all, named)?;
+    let all = target.given(&insert.columns, columns.len())?;
+    check_width(columns.len(), &all, is_named)?;
     for (from, &ordinal) in columns.iter().zip(&all) {
         let to = &schema.columns[ordinal];
         if from.data_type != DataType::Text {
@@ -132,13 +132,10 @@ pub(crate) fn typed_values(insert: &Insert, source: &Query, tables: &dyn Tables)
     let (SetExpr::Values(values), TableObject::TableName(name)) = (&mut *query.body, &insert.table) else {
         return Ok(query);
     };
-    let table = tables.table(&crate::parse::table_name(name)?)?;
-    let schema = &table.def.schema;
-    let named = insert.columns.iter().map(|column| visible_ordinal(column, schema, &table.def.name));
-    let mut ordinals = named.collect::<Result<Vec<_>>>()?;
-    if ordinals.is_empty() {
-        ordinals = schema.visible().map(|(ordinal, _)| ordinal).collect();
-    }
+    let target = Target::named(tables, &crate::parse::table_name(name)?, Verb::Insert)?;
+    let schema = &target.table.def.schema;
+    let width = values.rows.first().map_or(0, |row| row.content.len());
+    let ordinals = target.given(&insert.columns, width)?;
     let is_open = |expr: &Expr| {
         matches!(expr, Expr::Value(value)
             if matches!(value.value, Value::SingleQuotedString(_) | Value::Null | Value::Placeholder(_)))
@@ -154,31 +151,26 @@ pub(crate) fn typed_values(insert: &Insert, source: &Query, tables: &dyn Tables)
     Ok(query)
 }
 
-fn check_width(width: usize, all: &[usize], named: &[usize]) -> Result<()> {
+fn check_width(width: usize, all: &[usize], is_named: bool) -> Result<()> {
     if width > all.len() || all.is_empty() {
         return Err(Error::new(Code::SyntaxError, "INSERT has more expressions than target columns"));
     }
-    if width < all.len() && !named.is_empty() {
+    if width < all.len() && is_named {
         return Err(Error::new(Code::SyntaxError, "INSERT has more target columns than expressions"));
     }
     Ok(())
 }
 
-/// Whether a column takes numbers from a sequence.
-fn is_numbered(table: &TableRef, ordinal: usize) -> bool {
-    table.def.defaults[ordinal].as_deref().and_then(sequence_call).is_some()
-}
-
 /// `SELECT CAST(v0 AS ...) AS a, DEFAULT of b AS b, ... FROM (source) AS s (v0, ...)`
-fn new_rows(source: Query, given: &[usize], table: &TableRef) -> Result<Query> {
+fn new_rows(source: Query, given: &[usize], target: &Target) -> Result<Query> {
     let from = exact(&format!("{MARKER}source"));
     let names: Vec<String> = (0..given.len()).map(|place| hidden('v', place)).collect();
     let mut items = Vec::new();
-    for (ordinal, stored) in row_columns(&table.def.schema).iter().enumerate() {
+    for (ordinal, stored) in row_columns(&target.table.def.schema).iter().enumerate() {
         let value: Expr = match given.iter().position(|&known| known == ordinal) {
             Some(place) => column(&from, &names[place]),
-            None if is_numbered(table, ordinal) => crate::parse::parse_expression("NULL")?,
-            None => default_of(&table.def, ordinal)?,
+            None if target.is_numbered(ordinal)? => crate::parse::parse_expression("NULL")?,
+            None => target.default(ordinal)?,
         };
         items.push(aliased(cast_to(value, stored.data_type)?, &stored.name));
     }

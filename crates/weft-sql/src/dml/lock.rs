@@ -83,6 +83,7 @@ pub(super) fn prepare(
         key_columns: schema.key.len(),
         row_columns: 0,
         returns: true,
+        checks: Vec::new(),
         table,
     }))
 }

@@ -18,8 +18,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClauseKind, MergeInsertKind, Query,
-    SelectItem, TableFactor, TableWithJoins, VisitMut, VisitorMut, With,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClauseKind, MergeInsertKind, ObjectName,
+    Query, SelectItem, TableFactor, TableWithJoins, VisitMut, VisitorMut, With,
 };
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
@@ -94,6 +94,7 @@ pub(super) fn prepare(
         key_columns: schema.key.len(),
         row_columns: row_columns(schema).len(),
         returns: false,
+        checks: Vec::new(),
         table,
     }))
 }
@@ -198,7 +199,8 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
             if update.update_predicate.is_some() || update.delete_predicate.is_some() {
                 return Err(unsupported("WHERE in an action of MERGE"));
             }
-            for (ordinal, value) in assignments(&update.assignments, &def.schema, &def.name)? {
+            let ordinal = |name: &ObjectName| visible_ordinal(name, &def.schema, &def.name);
+            for (ordinal, value) in assignments(&update.assignments, &def.schema, ordinal)? {
                 if is_default(&value) {
                     values[ordinal] = Some(default_of(def, ordinal)?);
                 } else {

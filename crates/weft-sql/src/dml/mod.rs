@@ -25,6 +25,7 @@ mod plan;
 mod replace;
 mod stage;
 mod syntax;
+mod target;
 mod update;
 mod write;
 

@@ -109,6 +109,12 @@ impl PreparedWrite {
             let error = loop {
                 match rows.next_batch() {
                     Ok(Some(batch)) => {
+                        self.check_views(&batch)?;
+                        let row: Vec<usize> = (0..self.row_columns).collect();
+                        let batch = match self.checks.is_empty() {
+                            true => batch,
+                            false => batch.project(&row).map_err(|error| Error::internal(error.to_string()))?,
+                        };
                         let batch = numbered(&self.write, batch, &shape, context.txn, &eval)?;
                         shape.check_batch(&batch, &eval)?;
                         if let Err(error) = load.push(context.txn, batch) {

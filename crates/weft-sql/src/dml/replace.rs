@@ -118,7 +118,7 @@ impl PreparedWrite {
     fn places(&self, batches: &[RecordBatch]) -> Result<Vec<Option<Location>>> {
         let mut places = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
         for batch in batches {
-            let column = batch.column(self.key_columns + self.row_columns);
+            let column = batch.column(self.behind_checks());
             let numbers = column.as_any().downcast_ref::<Int64Array>();
             let numbers = numbers.ok_or_else(|| Error::internal("places of rows are numbers"))?;
             places.extend(numbers.iter().map(|number| number.and_then(Location::of_number)));

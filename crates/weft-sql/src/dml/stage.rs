@@ -53,7 +53,8 @@ impl<'a, 'b> Stage<'a, 'b> {
         let from = self.plan.key_columns;
         let visible: Vec<usize> = (from..from + shape.columns().len()).collect();
         let rows = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
-        shape.check_batch(&rows, &self.context.eval_context())
+        shape.check_batch(&rows, &self.context.eval_context())?;
+        self.plan.check_views(batch)
     }
 
     fn row(&self, batch: &[ArrayRef], row: usize) -> Vec<u8> {
@@ -85,6 +86,7 @@ impl<'a, 'b> Stage<'a, 'b> {
         let eval = EvalContext { params: self.context.params, local: self.context.local, rng: Some(&*rng) };
         let mut rows = Vec::with_capacity(batches.len());
         for batch in batches {
+            self.plan.check_views(batch)?;
             let batch = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
             rows.push(numbered(&self.plan.write, batch, &shape, self.context.txn, &eval)?);
         }

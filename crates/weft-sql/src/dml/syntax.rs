@@ -139,10 +139,14 @@ fn column_of(query: &Query, place: usize, count: usize) -> Result<Expr> {
 }
 
 /// The columns assigned and their expressions, `(a, b) = (1, 2)` and `(a, b) = (SELECT 1, 2)` taken apart.
-pub(super) fn assignments(list: &[Assignment], schema: &Schema, table: &str) -> Result<Vec<(usize, Expr)>> {
+pub(super) fn assignments(
+    list: &[Assignment],
+    schema: &Schema,
+    ordinal: impl Fn(&ObjectName) -> Result<usize>,
+) -> Result<Vec<(usize, Expr)>> {
     let mut out: Vec<(usize, Expr)> = Vec::with_capacity(list.len());
     let mut add = |name: &ObjectName, value: Expr| {
-        let ordinal = visible_ordinal(name, schema, table)?;
+        let ordinal = ordinal(name)?;
         if out.iter().any(|(known, _)| *known == ordinal) {
             let name = &schema.columns[ordinal].name;
             return Err(Error::new(Code::SyntaxError, format!("multiple assignments to same column \"{name}\"")));

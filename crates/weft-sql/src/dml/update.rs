@@ -8,13 +8,12 @@ use sqlparser::ast::{
 };
 use weft_expr::Local;
 use weft_format::{Result, Schema};
-use weft_kernel::table::LOCATION_NAME;
 use weft_kernel::{ColumnSet, TableRef};
 
 use super::syntax::{
-    aliased, assignments, column, default_of, derived, exact, hidden, is_default, returning, select, stored_expression,
-    target, target_relation, unsupported,
+    aliased, assignments, column, derived, exact, hidden, is_default, select, stored_expression, unsupported,
 };
+use super::target::Target;
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::expr::cast_to;
@@ -22,6 +21,7 @@ use crate::parse::fold;
 use crate::queries::QueryEngine;
 use crate::queries::names::MARKER;
 use crate::row::{all_generated, check_not_set};
+use crate::updatable::Verb;
 
 /// Plans an UPDATE; `with` are the queries before it.
 pub(super) fn prepare(
@@ -34,27 +34,15 @@ pub(super) fn prepare(
     if update.or.is_some() || update.output.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
         return Err(unsupported("OR, OUTPUT, ORDER BY or LIMIT in UPDATE"));
     }
-    let (name, shown) = target(&update.table)?;
-    let table = tables.table(&name)?;
+    let (target, shown) = Target::of(tables, &update.table, Verb::Update)?;
+    let table = target.table.clone();
     let schema = &table.def.schema;
-    let assigned = assignments(&update.assignments, schema, &name)?;
+    let assigned = assignments(&update.assignments, schema, |name| target.ordinal(name))?;
     for (ordinal, _) in assigned.iter().filter(|(_, value)| !is_default(value)) {
         check_not_set(&table.def, *ordinal)?;
     }
 
-    let key_name = |ordinal: usize| hidden('k', ordinal);
-    let mut inner: Vec<SelectItem> = Vec::with_capacity(schema.key.len() + schema.columns.len());
-    for &ordinal in &schema.key {
-        inner.push(aliased(column(&shown, &schema.columns[ordinal].name), &key_name(ordinal)));
-    }
-    for (ordinal, stored) in schema.columns.iter().enumerate() {
-        let expr = match assigned.iter().find(|(known, _)| *known == ordinal) {
-            Some((_, value)) if is_default(value) => cast_to(default_of(&table.def, ordinal)?, stored.data_type)?,
-            Some((_, value)) => cast_to(value.clone(), stored.data_type)?,
-            None => column(&shown, &stored.name),
-        };
-        inner.push(aliased(expr, &stored.name));
-    }
+    let mut inner = rows(&target, &shown, &assigned)?;
     let is_of_key = |ordinal: &usize| schema.key.contains(ordinal);
     let changes_key = assigned.iter().any(|(ordinal, _)| is_of_key(ordinal))
         || all_generated(&table.def).iter().any(|(ordinal, _)| is_of_key(ordinal));
@@ -62,9 +50,10 @@ pub(super) fn prepare(
     let returns = returns(update.returning.as_ref());
     let is_placed = !changes_key && !may_repeat && !returns;
     if is_placed {
-        inner.push(aliased(column(&shown, LOCATION_NAME), &hidden('p', 0)));
+        inner.push(aliased(target.place(&shown), &hidden('p', 0)));
     }
-    let mut from: Vec<TableWithJoins> = vec![target_relation(update.table.clone(), &shown)];
+    let all = 0..schema.columns.len();
+    let mut from: Vec<TableWithJoins> = vec![target.relation(update.table.clone(), &shown, all, is_placed)?];
     match &update.from {
         Some(UpdateTableFromKind::AfterSet(more)) => from.extend(more.iter().cloned()),
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("FROM before SET")),
@@ -76,35 +65,60 @@ pub(super) fn prepare(
         query = with_generated(query, &table, &computed, is_placed)?;
     }
 
-    if returns {
-        query = with_returning(query, update, schema, shown)?;
+    let checks = target.checks();
+    if returns || !checks.is_empty() {
+        query = with_returning(query, update, &target, &shown, is_placed)?;
     }
     query.with = with;
     let set = assigned.iter().map(|(ordinal, _)| *ordinal).chain(computed.iter().map(|(ordinal, _)| *ordinal));
     let set = set.collect::<BTreeSet<usize>>();
     let (writes, placed) = (set.iter().copied().collect(), is_placed.then(|| set.into_iter().collect()));
+    let reads = match target.is_view() {
+        true => (0..schema.columns.len()).collect(),
+        false => columns_read(update, schema),
+    };
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
-        write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes, placed },
+        write: Write::Update { changes_key, may_repeat, reads, writes, placed },
         key_columns: schema.key.len(),
         row_columns: schema.columns.len(),
         returns,
+        checks,
         table,
     }))
 }
 
-/// The query of old keys and new rows with what RETURNING shows of them.
-fn with_returning(query: Query, update: &Update, schema: &Schema, shown: Ident) -> Result<Query> {
-    let key_name = |ordinal: usize| hidden('k', ordinal);
-    let mut outer: Vec<SelectItem> = Vec::new();
+/// Old keys and new rows.
+fn rows(target: &Target, shown: &Ident, assigned: &[(usize, Expr)]) -> Result<Vec<SelectItem>> {
+    let schema = &target.table.def.schema;
+    let mut inner: Vec<SelectItem> = Vec::with_capacity(schema.key.len() + schema.columns.len());
     for &ordinal in &schema.key {
-        outer.push(aliased(column(&shown, &key_name(ordinal)), &key_name(ordinal)));
+        inner.push(aliased(target.column(shown, ordinal), &hidden('k', ordinal)));
     }
     for (ordinal, stored) in schema.columns.iter().enumerate() {
-        outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
+        let expr = match assigned.iter().find(|(known, _)| *known == ordinal) {
+            Some((_, value)) if is_default(value) => cast_to(target.default(ordinal)?, stored.data_type)?,
+            Some((_, value)) => cast_to(value.clone(), stored.data_type)?,
+            None => target.column(shown, ordinal),
+        };
+        inner.push(aliased(expr, &stored.name));
     }
-    outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
-    select(outer, vec![derived(query, shown, &[])], None)
+    Ok(inner)
+}
+
+/// The query of old keys and new rows with what the conditions of views say and RETURNING shows of them.
+fn with_returning(query: Query, update: &Update, target: &Target, shown: &Ident, is_placed: bool) -> Result<Query> {
+    let schema = &target.table.def.schema;
+    let keys: Vec<String> = schema.key.iter().map(|&ordinal| hidden('k', ordinal)).collect();
+    let place = is_placed.then(|| hidden('p', 0));
+    let others: Vec<String> = keys.iter().cloned().chain(place.clone()).collect();
+    let kept = |name: &String| aliased(column(shown, name), name);
+    let mut outer: Vec<SelectItem> = keys.iter().map(kept).collect();
+    outer.extend((0..schema.columns.len()).map(|ordinal| target.new_column(shown, ordinal)));
+    outer.extend(target.flags(shown));
+    outer.extend(place.iter().map(kept));
+    outer.extend(target.returning(update.returning.as_deref().unwrap_or(&[]), shown));
+    select(outer, vec![target.new_rows(query, shown, 0..schema.columns.len(), &others)?], None)
 }
 
 /// The query of old keys and new rows with the generated columns computed from the others.

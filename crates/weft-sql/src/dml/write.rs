@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use sqlparser::ast::SelectItem;
-use weft_format::{Code, DataType, Error, Result};
+use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::{ColumnSet, TableRef};
 
 use super::merge_plan::MergePlan;
 use crate::locking::RowLocking;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::queries::{Collected, PreparedQuery};
+use crate::row::violates;
+use crate::values::value_at;
 
 /// How rows are locked and counted.
 pub(super) struct Locking {
@@ -45,7 +48,8 @@ pub(super) enum Write {
 /// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
 ///
 /// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all
-/// stored columns but a hidden row id of INSERT), what RETURNING gives or where the row lies (UPDATE).
+/// stored columns but a hidden row id of INSERT), whether it meets the conditions of views, what RETURNING gives or
+/// where the row lies (UPDATE).
 pub(crate) struct PreparedWrite {
     pub(super) query: PreparedQuery,
     pub(super) table: TableRef,
@@ -53,6 +57,8 @@ pub(crate) struct PreparedWrite {
     pub(super) key_columns: usize,
     pub(super) row_columns: usize,
     pub(super) returns: bool,
+    /// The views whose conditions new rows must meet; the query says of each whether they do.
+    pub(super) checks: Vec<String>,
     columns: Arc<[OutputColumn]>,
     types: Arc<[DataType]>,
 }
@@ -65,15 +71,16 @@ pub(super) struct Parts {
     pub(super) key_columns: usize,
     pub(super) row_columns: usize,
     pub(super) returns: bool,
+    pub(super) checks: Vec<String>,
 }
 
 impl PreparedWrite {
     pub(super) fn new(parts: Parts) -> PreparedWrite {
-        let Parts { query, table, write, key_columns, row_columns, returns } = parts;
-        let shown = query.columns()[key_columns + row_columns..].to_vec();
+        let Parts { query, table, write, key_columns, row_columns, returns, checks } = parts;
+        let shown = query.columns()[key_columns + row_columns + checks.len()..].to_vec();
         let columns: Arc<[OutputColumn]> = if returns { shown.into() } else { Arc::new([]) };
         let types = columns.iter().map(|column| column.data_type).collect();
-        PreparedWrite { query, table, write, key_columns, row_columns, returns, columns, types }
+        PreparedWrite { query, table, write, key_columns, row_columns, returns, checks, columns, types }
     }
 
     /// The columns of RETURNING.
@@ -96,6 +103,24 @@ impl PreparedWrite {
         &self.query
     }
 
+    /// The place of the first column behind the rows and what views say of them.
+    pub(super) fn behind_checks(&self) -> usize {
+        self.key_columns + self.row_columns + self.checks.len()
+    }
+
+    /// Tests what views say of new rows.
+    pub(super) fn check_views(&self, batch: &RecordBatch) -> Result<()> {
+        let from = self.key_columns + self.row_columns;
+        for row in 0..batch.num_rows() {
+            for (at, view) in self.checks.iter().enumerate() {
+                if value_at(batch.column(from + at), row, DataType::Boolean) != Value::Bool(true) {
+                    return Err(violates(view));
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
         let (what, remedy) = match self.write {
             Write::Insert { .. } => ("inserts", "insert"),
@@ -113,7 +138,7 @@ impl PreparedWrite {
 
     /// The outcome with what RETURNING or the SELECT list shows of the rows that were read.
     pub(super) fn shown(&self, tag: Tag, mut rows: Collected) -> Result<Outcome> {
-        let from = self.key_columns + self.row_columns;
+        let from = self.behind_checks();
         let shown: Vec<usize> = (from..self.query.columns().len()).collect();
         for batch in &mut rows.batches {
             let projected = batch.project(&shown);

@@ -17,8 +17,8 @@ use weft_expr::{
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Value};
 
-use super::Scope;
 use super::types::{data_type_of, is_of_catalog};
+use super::{Named, Scope};
 use crate::parse::{fold, span_position};
 use crate::text;
 
@@ -221,7 +221,8 @@ impl<'a> Binder<'a> {
     fn column(&mut self, table: Option<&str>, ident: &Ident, scope: &Scope) -> BindResult<Expr> {
         let name = fold(ident);
         match scope.find(table, &name) {
-            Ok((position, data_type)) => Ok(Expr::column(position, data_type)),
+            Ok(Named::Value(value)) => Ok(value),
+            Ok(Named::Lacking(what)) => Err(BindError::Unsupported(what)),
             Err(error) => {
                 if table.is_none() && ident.quote_style.is_none() && is_now(&name) {
                     return Ok(now(&name));

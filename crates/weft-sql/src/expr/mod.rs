@@ -10,6 +10,7 @@
 //! Binding says "not supported by the point engine" ([`BindError::Unsupported`]) to what it does not know (functions,
 //! subqueries, intervals, ...); the router then takes the query engine. It never guesses.
 
+mod aggregates;
 mod bind;
 mod bind_calls;
 mod scope;
@@ -17,7 +18,9 @@ mod sequence_calls;
 mod syntax;
 mod types;
 
+pub(crate) use aggregates::AGGREGATES;
 pub use bind::{BindError, BindResult, Binder, Definer, open};
+pub(crate) use scope::Named;
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
 pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, written_call};

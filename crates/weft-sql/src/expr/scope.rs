@@ -1,5 +1,6 @@
 //! The columns that an expression can name.
 
+use weft_expr::Expr;
 use weft_format::{Code, DataType, Error, Result};
 
 /// Columns by name, some of them behind a table's name.
@@ -14,8 +15,16 @@ pub struct Scope {
 struct ScopeColumn {
     table: String,
     name: String,
-    data_type: DataType,
-    position: usize,
+    value: Named,
+}
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(crate) enum Named {
+    /// A value of the row, or an expression over it.
+    Value(Expr),
+    /// An expression that the point engine lacks something for.
+    Lacking(String),
 }
 
 impl Scope {
@@ -30,9 +39,13 @@ impl Scope {
         for (name, data_type) in columns {
             let position = self.width;
             self.width += 1;
-            self.columns.push(ScopeColumn { table: table.into(), name: name.into(), data_type, position });
+            self.push(table, name, Expr::column(position, data_type));
         }
         self
+    }
+
+    fn push(&mut self, table: &str, name: &str, value: Expr) {
+        self.columns.push(ScopeColumn { table: table.into(), name: name.into(), value: Named::Value(value) });
     }
 
     /// Adds some of the values of a row of `width`, by position, under a name.
@@ -45,18 +58,41 @@ impl Scope {
     ) -> Scope {
         for (ordinal, name, data_type) in columns {
             let position = self.width + ordinal;
-            self.columns.push(ScopeColumn { table: table.into(), name: name.into(), data_type, position });
+            self.push(table, name, Expr::column(position, data_type));
         }
         self.width += width;
         self
     }
 
-    /// The position and type of a column.
-    pub(crate) fn find(&self, table: Option<&str>, name: &str) -> Result<(usize, DataType)> {
+    /// Adds expressions over a row of `width` under a name; some may lack something.
+    #[must_use]
+    pub(crate) fn with_computed(
+        mut self,
+        table: &str,
+        width: usize,
+        columns: &[(String, std::result::Result<Expr, String>)],
+    ) -> Scope {
+        for (name, value) in columns {
+            let value = match value {
+                Ok(expr) => {
+                    let mut expr = expr.clone();
+                    expr.map_columns(&mut |position| *position += self.width);
+                    Named::Value(expr)
+                }
+                Err(what) => Named::Lacking(what.clone()),
+            };
+            self.columns.push(ScopeColumn { table: table.into(), name: name.clone(), value });
+        }
+        self.width += width;
+        self
+    }
+
+    /// What a column's name means.
+    pub(crate) fn find(&self, table: Option<&str>, name: &str) -> Result<Named> {
         let mut found =
             self.columns.iter().filter(|column| column.name == name && table.is_none_or(|table| table == column.table));
         match (found.next(), found.next()) {
-            (Some(column), None) => Ok((column.position, column.data_type)),
+            (Some(column), None) => Ok(column.value.clone()),
             (Some(_), Some(_)) => {
                 Err(Error::new(Code::AmbiguousColumn, format!("column reference \"{name}\" is ambiguous"))
                     .hint("write the table's name before it"))
@@ -75,12 +111,12 @@ impl Scope {
         }
     }
 
-    /// Positions, names and types of the columns of one table, or of all.
-    pub(crate) fn all(&self, table: Option<&str>) -> Vec<(usize, &str, DataType)> {
+    /// Names and values of the columns of one table, or of all.
+    pub(crate) fn all(&self, table: Option<&str>) -> Vec<(&str, &Named)> {
         self.columns
             .iter()
             .filter(|column| table.is_none_or(|table| table == column.table))
-            .map(|column| (column.position, column.name.as_str(), column.data_type))
+            .map(|column| (column.name.as_str(), &column.value))
             .collect()
     }
 }

@@ -33,6 +33,7 @@ mod table_operations;
 mod tables;
 mod tokens;
 mod values;
+mod views;
 mod with;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};

@@ -8,7 +8,7 @@ use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
     conflict, constraints, frames, history, joins, merge, own, periods, plain_words, set_columns, subqueries,
-    table_operations, tables, tokens, with,
+    table_operations, tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -55,6 +55,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         return constraints::set_constraints(source, parser(statement));
     }
     let (statement, no_data) = tables::take_data(tables::written_out(statement));
+    let statement = views::plain_view(statement)?;
     let statement = &statement;
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));

@@ -28,6 +28,7 @@
 mod catalog;
 mod columns;
 mod grant;
+mod links;
 mod need;
 mod needs;
 mod numbers;

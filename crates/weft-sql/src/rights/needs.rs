@@ -21,6 +21,7 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
 
 use super::columns::{alias_of, constraint_of, given_columns, last, merged_columns, name_of, values_of};
+use super::links::{Link, links};
 use super::need::{Need, Needs};
 use super::numbers::number_of;
 use super::schema_oid;
@@ -30,7 +31,8 @@ use crate::parse::{
     Parsed, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, table_name, writes,
 };
 use crate::resolve::{self, Relation};
-use crate::view_columns::view_columns;
+use crate::updatable::{self, Verb};
+use crate::view_columns::{is_on, view_columns};
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
@@ -45,9 +47,13 @@ pub(crate) fn needs_of(txn: &Transaction, statement: &Statement) -> Result<Needs
         depth: 0,
         ending: Vec::new(),
         at_top: true,
+        links: Vec::new(),
     };
     match reader.statement(statement) {
-        ControlFlow::Continue(()) => Ok(reader.needs),
+        ControlFlow::Continue(()) => {
+            reader.links.iter().for_each(|link| link.hand_down(&mut reader.needs));
+            Ok(reader.needs)
+        }
         ControlFlow::Break(error) => Err(error),
     }
 }
@@ -65,6 +71,8 @@ struct Reader<'a> {
     ending: Vec<(usize, usize, String, Option<Vec<String>>)>,
     /// Nothing of a statement was visited yet.
     at_top: bool,
+    /// The views that are changed, the outer ones first.
+    links: Vec<Link>,
 }
 
 fn address<T>(of: &T) -> usize {
@@ -354,7 +362,20 @@ impl Reader<'_> {
 
     /// The sequences that give numbers to columns which the statement does not.
     fn numbered(&mut self, name: &ObjectName, values: Option<&Values>, given: &[(String, i64)]) -> Result<()> {
-        let Ok(table) = resolve::table(self.txn, &table_name(name)?) else { return Ok(()) };
+        let known_as = table_name(name)?;
+        let through = updatable::find(self.txn, &known_as, Verb::Insert).ok().flatten();
+        let (table, given) = match &through {
+            Some(view) => {
+                let number = |name: &str| Some(number_of(&view.table.def, view.ordinal(name, Verb::Insert).ok()?));
+                let given = given.iter().map(|(name, _)| (name.clone(), number(name).unwrap_or(0)));
+                (view.table.clone(), given.collect())
+            }
+            None => match resolve::table(self.txn, &known_as) {
+                Ok(table) => (table, given.to_vec()),
+                Err(_) => return Ok(()),
+            },
+        };
+        let own = through.as_ref().map_or_else(Vec::new, |view| view.insert_defaults().unwrap_or_default());
         let rows = values.map_or(&[][..], |values| &values.rows);
         let is_default = |expr: &Expr| {
             matches!(expr, Expr::Identifier(word) if word.quote_style.is_none()
@@ -365,9 +386,9 @@ impl Reader<'_> {
             let place = given.iter().position(|(_, known)| *known == number);
             let defaulted = place.is_none_or(|at| rows.iter().any(|row| row.get(at).is_some_and(is_default)));
             let is_identity = table.def.properties.contains_key(&format!("identity.{ordinal}"));
-            let Some(text) = table.def.defaults[ordinal].as_deref().filter(|_| defaulted && !is_identity) else {
-                continue;
-            };
+            let of_view = own.iter().find(|(known, _)| *known == ordinal).map(|(_, text)| *text);
+            let of_table = table.def.defaults[ordinal].as_deref().filter(|_| !is_identity);
+            let Some(text) = of_view.or(of_table).filter(|_| defaulted) else { continue };
             if let Some(sequence) = crate::expr::sequence_call(text)
                 && let Some(object) = resolve::object(self.txn, ObjectKind::Sequence, &sequence)
             {
@@ -639,7 +660,13 @@ impl Reader<'_> {
     /// A relation that is written to, which is never a WITH query.
     fn target(&mut self, name: &ObjectName, right: Rights) -> Result<Option<Source>> {
         let Ok(known_as) = table_name(name) else { return Ok(None) };
-        self.known_as(&known_as, None, right)
+        let at = self.needs.relations.len();
+        let target = self.known_as(&known_as, None, right)?;
+        // Whether it may be changed at all is said by who plans the statement.
+        if let Ok(Some(view)) = updatable::find(self.txn, &known_as, Verb::Delete) {
+            self.links.extend(links(at, &view));
+        }
+        Ok(target)
     }
 
     fn known_as(&mut self, name: &str, alias: Option<String>, right: Rights) -> Result<Option<Source>> {
@@ -699,10 +726,12 @@ impl Reader<'_> {
             txn: self.txn,
             needs: std::mem::take(&mut self.needs),
             scope: Scope::default(),
-            as_owner_of: Some(FIRST + view.id),
+            // A view with this option is as if its query stood in the statement, wherever it is named.
+            as_owner_of: (!is_on(view, "security_invoker")).then_some(FIRST + view.id),
             depth: self.depth + 1,
             ending: Vec::new(),
             at_top: true,
+            links: Vec::new(),
         };
         let done = inner.statement(&statement);
         self.needs = inner.needs;

@@ -21,7 +21,7 @@ pub(super) fn apply_assignments(
     for (ordinal, expr) in assignments {
         new[*ordinal] = match expr {
             Some(expr) => expr.eval(values, &context.eval)?,
-            None => shape.default_value(context.txn, *ordinal, &context.eval)?,
+            None => shape.update_default(context.txn, *ordinal, &context.eval)?,
         };
     }
     shape.generate(&mut new, &context.eval)?;
@@ -48,7 +48,7 @@ pub(super) fn bind_assignments(
             part.as_ident().ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a column")))?;
         let ordinal = shape.ordinal(&fold(ident))?;
         if assignments.iter().any(|(known, _)| *known == ordinal) {
-            let message = format!("multiple assignments to same column \"{}\"", fold(ident));
+            let message = format!("multiple assignments to same column \"{}\"", shape.columns()[ordinal].name);
             return Err(Error::new(Code::SyntaxError, message).into());
         }
         let value = bind_value(&assignment.value, shape, ordinal, scope, binder)?;

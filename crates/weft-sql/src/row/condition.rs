@@ -220,7 +220,7 @@ pub(super) fn column_ordinal(expr: &SqlExpr, shape: &TableShape, table: &str) ->
         SqlExpr::Nested(inner) => return column_ordinal(inner, shape, table),
         _ => return None,
     };
-    shape.table.def.schema.visible_ordinal(&name)
+    shape.find_ordinal(&name)
 }
 
 /// Literals, parameters, and casts and signs of them.

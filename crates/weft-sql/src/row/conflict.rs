@@ -246,8 +246,18 @@ fn named_parts(
     planner: &Planner<'_>,
 ) -> BindResult<Vec<IndexPart>> {
     let Some(parts) = parts else {
-        let ordinal = |ident: &Ident| Ok(IndexPart::Column(shape.ordinal(&fold(ident))?));
-        return columns.iter().map(ordinal).collect();
+        let part = |ident: &Ident| match shape.view() {
+            // It may be an expression that is indexed.
+            Some(view) => {
+                if !view.names().any(|name| name == fold(ident)) {
+                    shape.ordinal(&fold(ident))?;
+                }
+                let column = SqlExpr::Identifier(ident.clone());
+                part_of(&column, shape, shape.name(), &planner.binder).ok_or_else(|| no_arbiter().into())
+            }
+            None => Ok(IndexPart::Column(shape.ordinal(&fold(ident))?)),
+        };
+        return columns.iter().map(part).collect();
     };
     let mut named = Vec::with_capacity(parts.len());
     for part in parts {
@@ -299,13 +309,14 @@ fn arbiters(
         }
         Some(ConflictTarget::OnConstraint(name)) => {
             let constraint = name.0.last().and_then(|part| part.as_ident()).map(fold);
+            let constraint = constraint.filter(|_| shape.view().is_none());
             if !schema.hidden_row_id && constraint.is_some() && constraint == shape.table.def.primary_key {
                 return Ok((true, Vec::new()));
             }
             let named: Vec<Arc<Index>> =
                 unique.filter(|index| index.is_constraint() && Some(&*index.name()) == constraint.as_deref()).collect();
             if named.is_empty() {
-                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", shape.name());
+                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", shape.known_as());
                 return Err(Error::new(Code::UndefinedObject, message));
             }
             Ok((false, named))

@@ -15,6 +15,7 @@ use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Literals, conflict_parts, conflict_rows, fold, has_overriding};
+use crate::updatable::Verb;
 
 /// Rows between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
@@ -53,23 +54,11 @@ impl Insert {
             return Err(BindError::Unsupported("INSERT into a function".into()));
         };
         check_clauses(insert)?;
-        let shape = planner.shape(name)?;
-        let known_as = insert.table_alias.as_ref().map_or_else(|| shape.name().to_owned(), |alias| fold(&alias.alias));
-        let mut targets = Vec::with_capacity(insert.columns.len());
-        for column in &insert.columns {
-            let ident = column.0.last().and_then(|part| part.as_ident());
-            let ident = ident.ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{column}\" is not a column")))?;
-            let ordinal = shape.ordinal(&fold(ident))?;
-            if targets.contains(&ordinal) {
-                let message = format!("column \"{}\" specified more than once", fold(ident));
-                return Err(Error::new(Code::DuplicateColumn, message).into());
-            }
-            targets.push(ordinal);
-        }
-        let listed = !targets.is_empty();
-        if !listed && insert.source.is_some() {
-            targets.extend(shape.visible());
-        }
+        let shape = planner.target(name, Verb::Insert)?;
+        let known_as =
+            insert.table_alias.as_ref().map_or_else(|| shape.known_as().to_owned(), |alias| fold(&alias.alias));
+        let mut targets = targets(insert, query, &shape)?;
+        let listed = !insert.columns.is_empty();
         let rows = match query {
             Some(columns) => vec![query_row(columns, &shape, &targets, listed)?],
             None => plan_rows(insert, &shape, &targets, listed, &mut planner.binder)?,
@@ -243,11 +232,18 @@ impl<'a> Writing<'a> {
     fn write_row(&mut self, row: &[u8], values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
         let insert = self.insert;
         let table = &insert.shape.table;
-        let Some(conflict) = &insert.conflict else { return context.txn.insert(table, row).map(|()| true) };
+        let check = |values: &[Value], context: &RowContext<'_>| {
+            insert.shape.check_view(&values[..insert.sources.len()], &context.eval)
+        };
+        let Some(conflict) = &insert.conflict else {
+            check(values, context)?;
+            return context.txn.insert(table, row).map(|()| true);
+        };
         match &conflict.action {
             ConflictAction::Nothing => {
                 let free = conflict.find(&insert.shape, row, values, context)?.is_none();
                 if free {
+                    check(values, context)?;
                     conflict.insert(&insert.shape, row, context)?;
                 }
                 Ok(free)
@@ -255,12 +251,14 @@ impl<'a> Writing<'a> {
             ConflictAction::Replace => {
                 let key = insert.shape.key_of(row);
                 self.touched.check(&key)?;
+                check(values, context)?;
                 context.txn.put(table, &key, row)?;
                 self.touched.note(key);
                 Ok(true)
             }
             ConflictAction::Update { assignments, filter } => {
                 let Some((key, old)) = conflict.find(&insert.shape, row, values, context)? else {
+                    check(values, context)?;
                     conflict.insert(&insert.shape, row, context)?;
                     if self.touched.many {
                         self.touched.note(insert.shape.key_of(row));
@@ -275,6 +273,45 @@ impl<'a> Writing<'a> {
                 Ok(updated)
             }
         }
+    }
+}
+
+/// The ordinals of the columns that an INSERT gives values for.
+fn targets(
+    insert: &sqlparser::ast::Insert,
+    query: Option<&[OutputColumn]>,
+    shape: &TableShape,
+) -> BindResult<Vec<usize>> {
+    let mut names = Vec::with_capacity(insert.columns.len());
+    for column in &insert.columns {
+        let ident = column.0.last().and_then(|part| part.as_ident());
+        let ident = ident.ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{column}\" is not a column")))?;
+        names.push(fold(ident));
+    }
+    if let Some(view) = shape.view() {
+        let width = query.map_or_else(|| width_of(insert), <[OutputColumn]>::len);
+        return Ok(view.given(&names, width)?);
+    }
+    let mut targets = Vec::with_capacity(names.len());
+    for name in &names {
+        let ordinal = shape.ordinal(name)?;
+        if targets.contains(&ordinal) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::new(Code::DuplicateColumn, message).into());
+        }
+        targets.push(ordinal);
+    }
+    if names.is_empty() && insert.source.is_some() {
+        targets.extend(shape.visible());
+    }
+    Ok(targets)
+}
+
+/// How many values the first row of VALUES has.
+fn width_of(insert: &sqlparser::ast::Insert) -> usize {
+    match insert.source.as_ref().map(|source| &*source.body) {
+        Some(SetExpr::Values(values)) => values.rows.first().map_or(0, |row| row.content.len()),
+        _ => 0,
     }
 }
 

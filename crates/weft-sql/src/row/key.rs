@@ -61,24 +61,35 @@ impl Conditions {
         table: &str,
         planner: &mut Planner<'_>,
     ) -> BindResult<Conditions> {
-        let mut parts = Vec::new();
-        if let Some(selection) = selection {
-            split(selection, &mut parts);
+        let mut conditions = Conditions { conjuncts: Vec::new(), known: Vec::new() };
+        // The conditions of the views that it is seen through come first.
+        if let Some((below, alias, own)) = shape.below() {
+            conditions = Conditions::bind(own, &below, alias, planner)?;
         }
-        let known = match selection {
-            Some(selection) if shape.table.indexes().iter().any(|index| index.index.is_partial()) => {
-                known_predicates(selection, shape, table, planner)?
-            }
-            _ => Vec::new(),
-        };
+        conditions.add(selection, shape, table, planner)?;
+        Ok(conditions)
+    }
+
+    fn add(
+        &mut self,
+        selection: Option<&SqlExpr>,
+        shape: &TableShape,
+        table: &str,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<()> {
+        let Some(selection) = selection else { return Ok(()) };
+        let mut parts = Vec::new();
+        split(selection, &mut parts);
+        if shape.table.indexes().iter().any(|index| index.index.is_partial()) {
+            self.known.extend(known_predicates(selection, shape, table, planner)?);
+        }
         let scope = shape.scope(table);
-        let mut conjuncts = Vec::with_capacity(parts.len());
         for part in parts {
             let tests = part_tests(part, shape, table, &mut planner.binder)?;
             let bound = planner.binder.bind_condition(part, &scope)?;
-            conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
+            self.conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
         }
-        Ok(Conditions { conjuncts, known })
+        Ok(())
     }
 }
 

@@ -8,9 +8,11 @@ use weft_format::Result;
 use weft_kernel::Transaction;
 
 use super::shape::{ShapeCache, TableShape};
+use super::through::through;
 use crate::binding::{CancelToken, Tables};
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
 use crate::parse::{Literals, fold, table_name};
+use crate::updatable::Verb;
 use crate::views::is_view;
 
 /// What a plan runs in.
@@ -76,15 +78,32 @@ impl Planner<'_> {
         Ok(self.shapes.shape(&table)?)
     }
 
+    /// A table, or the one behind a view, that a statement changes.
+    pub(super) fn target(&self, name: &ObjectName, verb: Verb) -> BindResult<Arc<TableShape>> {
+        match self.tables.updatable(&table_name(name)?, verb)? {
+            Some(view) => Ok(Arc::new(through(&*self.shapes.shape(&view.table)?, view, verb)?)),
+            None => self.shape(name),
+        }
+    }
+
     /// The only table of a FROM clause, and the name it goes by.
     pub(super) fn single_table(&self, from: &[TableWithJoins]) -> BindResult<(Arc<TableShape>, String)> {
+        self.only_table(from, None)
+    }
+
+    /// The same of the relation that a statement changes.
+    pub(super) fn changed_table(&self, from: &[TableWithJoins], verb: Verb) -> BindResult<(Arc<TableShape>, String)> {
+        self.only_table(from, Some(verb))
+    }
+
+    fn only_table(&self, from: &[TableWithJoins], verb: Option<Verb>) -> BindResult<(Arc<TableShape>, String)> {
         match from {
-            [TableWithJoins { relation, joins }] if joins.is_empty() => self.plain_table(relation),
+            [TableWithJoins { relation, joins }] if joins.is_empty() => self.plain_table(relation, verb),
             _ => Err(BindError::Unsupported("a statement on several tables".into())),
         }
     }
 
-    fn plain_table(&self, factor: &TableFactor) -> BindResult<(Arc<TableShape>, String)> {
+    fn plain_table(&self, factor: &TableFactor, verb: Option<Verb>) -> BindResult<(Arc<TableShape>, String)> {
         let TableFactor::Table {
             name,
             alias,
@@ -103,9 +122,9 @@ impl Planner<'_> {
         if !with_hints.is_empty() || !partitions.is_empty() || !index_hints.is_empty() {
             return Err(BindError::Unsupported("a table with hints".into()));
         }
-        let shape = self.shape(name)?;
+        let shape = verb.map_or_else(|| self.shape(name), |verb| self.target(name, verb))?;
         let known_as = match alias {
-            None => shape.name().to_owned(),
+            None => shape.known_as().to_owned(),
             Some(TableAlias { name, columns, at: None, .. }) if columns.is_empty() => fold(name),
             Some(_) => return Err(BindError::Unsupported("an alias with columns".into())),
         };
@@ -115,7 +134,9 @@ impl Planner<'_> {
     /// The table of a DELETE.
     pub(super) fn delete_table(&self, from: &FromTable) -> BindResult<(Arc<TableShape>, String)> {
         match from {
-            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => self.single_table(from),
+            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => {
+                self.changed_table(from, Verb::Delete)
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{SelectItem, SelectItemQualifiedWildcardKind, WildcardAdditionalOptions};
 use weft_format::{Result, Value};
 
-use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr, Scope};
+use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr, Named, Scope};
 use crate::outcome::OutputColumn;
 use crate::parse::{fold, table_name};
 use crate::queries::names::column_name;
@@ -76,9 +76,13 @@ fn wildcard(
     if !is_plain || found.is_empty() {
         return Err(BindError::Unsupported("this wildcard".into()));
     }
-    for (position, name, data_type) in found {
-        columns.push(OutputColumn::new(name, data_type));
-        exprs.push(Expr::column(position, data_type));
+    for (name, value) in found {
+        let expr = match value {
+            Named::Value(expr) => expr.clone(),
+            Named::Lacking(what) => return Err(BindError::Unsupported(what.clone())),
+        };
+        columns.push(OutputColumn::new(name, expr.data_type));
+        exprs.push(expr);
     }
     Ok(())
 }

@@ -13,12 +13,15 @@ use weft_kernel::{ColumnSet, LockMode, ObjectKind, TableDef, TableRef, Transacti
 
 use super::Projection;
 use super::generated::{all_generated, bind_generated, generated};
+use super::lens::Lens;
 use crate::expr::{BindResult, Binder, Definer, EvalContext, Expr, Scope, sequence_call};
 use crate::parse::{parse_expression, span_position};
 use crate::resolve;
+use crate::updatable::UpdatableView;
 use crate::values::value_at;
 
 /// What a column gets that a statement says nothing about.
+#[derive(Clone)]
 pub enum RowDefault {
     /// The value of an expression without columns.
     Expr(Expr),
@@ -28,6 +31,9 @@ pub enum RowDefault {
 
 /// A table's constraints, ready to be evaluated on the values of its rows: one per stored column, in their order,
 /// without a hidden row id at the end. Dropped columns are NULL there, and so is a hidden row id among them.
+///
+/// For a statement that changes the table through a view, the names are those of the view.
+#[derive(Clone)]
 pub struct TableShape {
     /// The table.
     pub table: TableRef,
@@ -37,6 +43,8 @@ pub struct TableShape {
     pub checks: Vec<(String, Expr)>,
     /// Generated columns: ordinal and expression.
     pub generated: Vec<(usize, Expr)>,
+    /// The views that it is seen through, and the one whose names count.
+    pub(super) lens: Option<(Arc<Lens>, usize)>,
 }
 
 impl TableShape {
@@ -62,7 +70,7 @@ impl TableShape {
         for (ordinal, source) in all_generated(def) {
             generated.push((ordinal, bind_generated(source, &scope, &def.schema.columns[ordinal])?));
         }
-        Ok(TableShape { table: table.clone(), defaults, checks, generated })
+        Ok(TableShape { table: table.clone(), defaults, checks, generated, lens: None })
     }
 
     /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of
@@ -73,7 +81,8 @@ impl TableShape {
         if self.table.def.schema.key.iter().any(|&ordinal| writes.contains(ordinal)) {
             return LockMode::EXCLUSIVE;
         }
-        for (_, condition) in &self.checks {
+        let of_views = self.lens.iter().flat_map(|(lens, _)| &lens.checks);
+        for (_, condition) in self.checks.iter().chain(of_views) {
             let columns: ColumnSet = condition.columns().into_iter().collect();
             if columns.meets(writes) {
                 reads = reads.union(columns);
@@ -117,11 +126,43 @@ impl TableShape {
 
     /// The visible columns behind a name and behind those of another scope.
     pub fn scope_behind(&self, name: &str, before: Scope) -> Scope {
-        table_scope(name, &self.table.def.schema, before)
+        match &self.lens {
+            Some((lens, at)) => lens.scope(*at, name, self.columns().len(), before),
+            None => table_scope(name, &self.table.def.schema, before),
+        }
+    }
+
+    /// The name that it goes by: the view's, or the table's.
+    pub(super) fn known_as(&self) -> &str {
+        self.lens.as_ref().map_or_else(|| self.name(), |(lens, _)| lens.view.name())
+    }
+
+    /// The view that it is seen through.
+    pub(super) fn view(&self) -> Option<&UpdatableView> {
+        self.lens.as_ref().map(|(lens, _)| &lens.view)
+    }
+
+    /// What the view's query is over: its shape, the name that it has there, and the WHERE.
+    pub(super) fn below(&self) -> Option<(TableShape, &str, Option<&SqlExpr>)> {
+        let (lens, at) = self.lens.as_ref()?;
+        let layer = &lens.layers[*at];
+        let next = (at + 1 < lens.layers.len()).then(|| (Arc::clone(lens), at + 1));
+        Some((TableShape { lens: next, ..self.clone() }, &layer.alias, layer.selection.as_ref()))
+    }
+
+    /// The ordinal of a visible column, if there is such a one.
+    pub(super) fn find_ordinal(&self, name: &str) -> Option<usize> {
+        match &self.lens {
+            Some((lens, at)) => lens.plain(*at, name),
+            None => self.table.def.schema.visible_ordinal(name),
+        }
     }
 
     /// The ordinal of a visible column.
     pub fn ordinal(&self, name: &str) -> Result<usize> {
+        if let Some((lens, _)) = &self.lens {
+            return lens.view.ordinal(name, lens.verb);
+        }
         self.table.def.schema.visible_ordinal(name).ok_or_else(|| {
             let message = format!("column \"{name}\" of relation \"{}\" does not exist", self.name());
             Error::new(Code::UndefinedColumn, message).about(self.name(), Some(name), None)
@@ -146,6 +187,21 @@ impl TableShape {
     pub fn numbered(&self) -> Vec<usize> {
         let is_numbered = |&ordinal: &usize| matches!(self.defaults[ordinal], Some(RowDefault::NextOf(_)));
         (0..self.defaults.len()).filter(is_numbered).collect()
+    }
+
+    /// What `SET column = DEFAULT` makes of a column.
+    pub(super) fn update_default(&self, txn: &Transaction, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
+        match &self.lens {
+            Some((lens, _)) => {
+                lens.update_defaults[column].as_ref().map_or(Ok(Value::Null), |expr| expr.eval(&[], eval))
+            }
+            None => self.default_value(txn, column, eval),
+        }
+    }
+
+    /// Tests the check options of the views on the values of a new row.
+    pub(super) fn check_view(&self, values: &[Value], eval: &EvalContext<'_>) -> Result<()> {
+        self.lens.as_ref().map_or(Ok(()), |(lens, _)| lens.check(values, eval))
     }
 
     /// Tests NOT NULL and CHECK on the values of a row.
@@ -192,6 +248,7 @@ impl TableShape {
     /// Tests a changed row's values, and encodes them; `old` gives a hidden row id.
     pub fn complete_update(&self, old: &[u8], values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
         self.check_row(values, eval)?;
+        self.check_view(values, eval)?;
         let row_id = self.table.def.schema.row_id();
         let mut row = Vec::new();
         self.encode(values, row_id.map_or(ValueRef::Null, |row_id| self.table.codec.get(old, row_id)), &mut row);

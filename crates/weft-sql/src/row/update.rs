@@ -11,6 +11,7 @@ use super::planner::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Expr};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::updatable::Verb;
 
 /// An UPDATE of the rows of some keys.
 pub(super) struct PointUpdate {
@@ -35,7 +36,7 @@ impl PointUpdate {
             let message = "UPDATE with OR, OUTPUT, ORDER BY or LIMIT is not supported";
             return Err(Error::new(Code::FeatureNotSupported, message).into());
         }
-        let (shape, name) = planner.single_table(std::slice::from_ref(&update.table))?;
+        let (shape, name) = planner.changed_table(std::slice::from_ref(&update.table), Verb::Update)?;
         let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, planner)?;
         let scope = shape.scope(&name);
         let assignments = bind_assignments(&update.assignments, &shape, &scope, &mut planner.binder)?;

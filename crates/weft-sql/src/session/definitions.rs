@@ -10,12 +10,12 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
 use weft_pgcatalog::rights::Rights;
 
-use super::views::expand_views;
 use super::work::{Work, with_context};
 use super::{Session, temporary};
 use crate::ddl::dependents::is_materialized;
 use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
+use crate::expansion::expand_views;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};

@@ -65,7 +65,7 @@ pub(super) fn explain(session: &mut Session, statement: &Statement, asked: &Opti
             );
         }
         let needs = work.permit.check_statement(work.txn, statement)?;
-        let statement = &*super::views::expand_views(work.txn, statement)?;
+        let statement = &*crate::expansion::expand_views(work.txn, statement)?;
         let made = plan(work.db, statement, source, work.txn, (engine, &work.local))?;
         work.permit.check_tables(&needs, made.tables())?;
         if analyze && !made.is_read_only() {

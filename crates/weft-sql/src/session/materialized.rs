@@ -19,14 +19,12 @@ use weft_kernel::{NewTable, Object, ObjectKind, TableRef};
 use super::Session;
 use super::answers::unsupported;
 use super::definitions::{insert_of_query, method_of_session};
-use super::views::{
-    column_names, expand_unread, expand_views, lock_needs, names_and_types, qualified_query, reads_temporary,
-    write_columns,
-};
+use super::views::{column_names, lock_needs, names_and_types, write_columns};
 use super::work::{Work, with_context};
 use crate::ddl::dependents::{MATERIALIZED, POPULATED, companion_name, is_materialized, is_populated};
 use crate::ddl::{self, emptied};
 use crate::dml::PreparedWrite;
+use crate::expansion::{expand_unread, expand_views, qualified_query, reads_temporary};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, Refresh, parse, table_name, written};
@@ -66,7 +64,7 @@ pub(super) fn create(
             let message = "materialized views must not use temporary tables or views";
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
-        let (mut query, needs) = qualified_query(work, &create.query)?;
+        let (mut query, needs) = qualified_query(work.txn, &create.query)?;
         let reading = Statement::Query(Box::new(query.clone()));
         work.permit.check_statement(work.txn, &reading)?;
         let described = expand_unread(work.txn, &query)?;

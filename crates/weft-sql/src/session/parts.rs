@@ -33,9 +33,9 @@ use weft_kernel::{TableRef, Transaction};
 
 use super::planned::{Action, Parts, Plan};
 use super::typed::write_casts;
-use super::views::expand_views;
 use super::work::Work;
 use crate::binding::Views;
+use crate::expansion::expand_views;
 use crate::expr::{function_name, text_literal};
 use crate::outcome::{Outcome, OutputColumn, Rows};
 use crate::parse::{Parsed, fold, has_writing_parts, parse, statement_of, table_name, writes};

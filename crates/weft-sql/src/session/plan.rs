@@ -12,12 +12,14 @@ use super::asks::{has_constants, is_of_catalog};
 use super::catalog;
 use super::parts::plan_parts;
 use super::planned::{Action, Plan};
+use crate::binding::Tables;
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
 use crate::expr::BindError;
 use crate::parse::{has_history, has_writing_parts, writes};
 use crate::row;
 use crate::settings::EngineChoice;
+use crate::updatable::Verb;
 
 /// Plans a query, INSERT, UPDATE or DELETE for a session.
 pub(super) fn plan(
@@ -135,12 +137,21 @@ fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
         return true;
     }
     let TableObject::TableName(name) = &insert.table else { return false };
-    let table = crate::parse::table_name(name).and_then(|name| crate::resolve::table(txn, &name));
-    let takes_numbers = |table: &TableRef| {
-        table.def.defaults.iter().flatten().any(|default| crate::expr::sequence_call(default).is_some())
+    let Ok(name) = crate::parse::table_name(name) else { return false };
+    let is_sequence = |text: &str| crate::expr::sequence_call(text).is_some();
+    let is_computed = |table: &TableRef| {
+        table.def.defaults.iter().flatten().any(|text| is_sequence(text)) || !row::all_generated(&table.def).is_empty()
     };
-    let is_computed = |table: &TableRef| takes_numbers(table) || !row::all_generated(&table.def).is_empty();
-    insert.returning.is_some() && table.is_ok_and(|table| is_computed(&table))
+    match txn.updatable(&name, Verb::Insert) {
+        Ok(Some(view)) => {
+            let own = view.insert_defaults().is_ok_and(|own| own.iter().any(|(_, text)| is_sequence(text)));
+            own || (insert.returning.is_some() || view.checks()) && is_computed(&view.table)
+        }
+        Ok(None) if insert.returning.is_some() => {
+            crate::resolve::table(txn, &name).is_ok_and(|table| is_computed(&table))
+        }
+        _ => false,
+    }
 }
 
 /// INSERT ... VALUES has one path, whatever engine is forced.

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
+use crate::expansion::expand_views;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Own, Parsed, fold};
@@ -56,7 +57,7 @@ pub(super) fn run(
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
             check_copy(work, statement)?;
-            let statement = &*views::expand_views(work.txn, statement)?;
+            let statement = &*expand_views(work.txn, statement)?;
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
