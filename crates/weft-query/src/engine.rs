@@ -54,6 +54,7 @@ use super::guard::{guarded, guarded_deep};
 use super::held::counted;
 use super::local::state_for;
 use super::membership::Applies;
+use super::ordered_sets::is_one as is_ordered_set;
 use super::output::Converter;
 use super::planned::Planned;
 use super::pool::Reserved;
@@ -296,7 +297,7 @@ impl DataFusionEngine {
 
 impl QueryEngine for DataFusionEngine {
     fn is_aggregate(&self, name: &str) -> bool {
-        self.state.aggregate_functions().contains_key(&name.to_lowercase())
+        self.state.aggregate_functions().contains_key(&name.to_lowercase()) || is_ordered_set(name)
     }
 
     fn prepare_query(

@@ -16,6 +16,7 @@
 //! | `current_date` | `CAST(now() AS date)` |
 //! | `SELECT 1 ... HAVING true` | `SELECT 1 ... HAVING (true) AND count(*) >= 0`: one group |
 //! | `(a, b) = (c, d)`, `VALUES (DATE '...'), ('...')` | see `row_values`, `typed_values` |
+//! | `percentile_disc(f) WITHIN GROUP (ORDER BY x)` | see `ordered_sets` |
 //! | `DISTINCT ON (1)` | see `distinct_on` |
 //! | `SELECT generate_series(1, 3)`, `ARRAY(SELECT a)` | see `from_functions`; `array_of_rows((SELECT a))` |
 
@@ -36,7 +37,7 @@ use weft_sql::queries::names::{MARKER, column_name, folded};
 use super::apply::mark::ROWS;
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
-use super::{distinct_on, from_functions, row_values, typed_values, with_queries};
+use super::{distinct_on, from_functions, ordered_sets, row_values, typed_values, with_queries};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -133,6 +134,9 @@ impl Rewriter {
     }
 
     fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        if let Some(written) = ordered_sets::written_out(expr)? {
+            *expr = written;
+        }
         if written_or_refused(expr, &mut self.wrapped)? || self.typed(expr) {
             return Ok(());
         }

@@ -40,6 +40,7 @@ use super::lengths::bounded;
 use super::membership::Applies;
 use super::open_filters::OpenFilters;
 use super::operators::WeftOperators;
+use super::percentiles;
 use super::plain::PlainInputs;
 use super::pool::{MERGE_PART, QueryPool};
 use super::repeated::OnceEach;
@@ -158,7 +159,7 @@ pub(super) fn session_state(
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
     scalars.push(Arc::new(ArrayOfRows::function()));
-    scalars.push(frames::mark());
+    scalars.extend(percentiles::functions().into_iter().chain([frames::mark()]));
     scalars.extend(catalog::functions());
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);

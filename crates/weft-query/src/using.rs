@@ -17,7 +17,7 @@ use sqlparser::ast::{
     Expr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
 };
-use weft_format::{Error, Result};
+use weft_format::{Code, Error, Result};
 use weft_sql::parse::joined_names;
 use weft_sql::queries::names::{column_name, folded};
 
@@ -29,6 +29,10 @@ pub(super) fn write_out(expander: &mut Expander<'_>, select: &mut Select, fields
     let mut whole = Vec::new();
     for table in &mut select.from {
         joins(expander, table, &mut whole).ok_or_else(|| Error::internal("columns of FROM are known twice"))?;
+    }
+    let is_taken = |name: &str| fields.iter().any(|field| field.table.as_ref().is_some_and(|of| folded(of) == name));
+    if let Some((name, _)) = whole.iter().find(|(name, _)| is_taken(name)) {
+        return Err(Error::new(Code::DuplicateAlias, format!("table name \"{name}\" specified more than once")));
     }
     let merged = visible(fields);
     let from = std::mem::take(&mut select.from);
