@@ -7,11 +7,13 @@
 //! | float → numeric | through its 15 significant digits, as PostgreSQL |
 //! | text → any | read as the type, 22P02 / 22007 / 22008 / 22003 |
 //! | timestamptz ↔ date, time, timestamp | by the clocks of the session's zone |
+//! | bits → bit(n), bit varying(n) | explicit: cut, bit(n) filled with 0; assignment: 22026, 22001 ([`bits`]) |
 //! | any → varchar(n) | explicit: cut to n characters; assignment: 22001 unless only blanks are cut |
 
 use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value, array, enums};
 
 use crate::arithmetic::out_of_range;
+use crate::bits;
 use crate::json;
 use crate::style::Local;
 use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
@@ -26,6 +28,11 @@ pub fn is_castable(from: DataType, to: DataType) -> bool {
         || is_assignable(from, to)
         || matches!((from, to), (DataType::Boolean, DataType::Integer) | (DataType::Integer, DataType::Boolean))
         || (from == DataType::Jsonb && (is_number(to) || to == DataType::Boolean))
+        || matches!(
+            (from, to),
+            (DataType::Integer | DataType::BigInt, DataType::Bit(_))
+                | (DataType::Bit(_), DataType::Integer | DataType::BigInt)
+        )
         || matches!((from.element(), to.element()), (Some(from), Some(to)) if is_castable(from, to))
 }
 
@@ -36,6 +43,7 @@ fn is_assignable(from: DataType, to: DataType) -> bool {
         || (is_number(from) && is_number(to))
         || (is_datetime(from) && is_datetime(to))
         || (is_json(from) && is_json(to))
+        || (from.is_bits() && to.is_bits())
         || is_oid(from, to)
         || is_oid(to, from)
         || matches!((from, to), (DataType::Time, DataType::Interval) | (DataType::Interval, DataType::Time))
@@ -79,6 +87,10 @@ pub fn assign(value: Value, from: DataType, to: DataType, column: &str, local: &
             Value::Text(text) => fit_char(&text, limit, column).map(Value::Text),
             other => Ok(other),
         },
+        (Value::Text(digits), DataType::Bit(_) | DataType::VarBit(_)) if from.is_bits() => {
+            bits::fit(&digits, to)?;
+            Ok(Value::Text(digits))
+        }
         (value, _) if from == to => Ok(value),
         (value, _) => {
             check_assignable(from, to, column)?;
@@ -116,20 +128,8 @@ pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result
     if from == to || value.is_null() {
         return Ok(value);
     }
-    if let (Value::Text(text), true) = (&value, from.is_text()) {
-        return match to {
-            DataType::Text => Ok(value),
-            DataType::Varchar(limit) => Ok(match text.char_indices().nth(limit as usize) {
-                Some((end, _)) => Value::Text(text[..end].into()),
-                None => value,
-            }),
-            DataType::Char(limit) => {
-                let end = text.char_indices().nth(limit as usize).filter(|_| limit > 0);
-                let cut = end.map_or(&**text, |(end, _)| &text[..end]);
-                Ok(Value::Text(cut.trim_end_matches(' ').into()))
-            }
-            _ => text::parse(text, to, local),
-        };
+    if let (Value::Text(_), true) = (&value, from.is_text()) {
+        return cast_from_text(value, to, local);
     }
     match to {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => cast_to_text(&value, from, to, local),
@@ -157,6 +157,9 @@ pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result
             Value::Int(v) if from == DataType::Time => Ok(Value::Interval(Interval::new(0, 0, v))),
             _ => Err(no_cast(from, to)),
         },
+        DataType::Bit(_) | DataType::VarBit(_) => {
+            bits::convert(value, from, to).unwrap_or_else(|| Err(no_cast(from, to)))
+        }
         DataType::Array(element) => match (value, from.element()) {
             (Value::Array(array), Some(from)) => {
                 let to = element.data_type();
@@ -169,7 +172,10 @@ pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result
             }
             _ => Err(no_cast(from, to)),
         },
-        DataType::Bytea | DataType::Uuid | DataType::Enum(_) => Err(no_cast(from, to)),
+        DataType::Bytea | DataType::Uuid | DataType::JsonPath | DataType::Enum(_) => Err(no_cast(from, to)),
+        DataType::Integer | DataType::BigInt if from.is_bits() => {
+            bits::convert(value, from, to).unwrap_or_else(|| Err(no_cast(from, to)))
+        }
         DataType::SmallInt | DataType::Integer | DataType::BigInt => cast_to_integer(&value, from, to),
         DataType::Real | DataType::DoublePrecision => cast_to_float(&value, from, to),
         DataType::Numeric { precision, scale } => cast_to_decimal(&value, from, precision, scale),
@@ -178,6 +184,28 @@ pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result
             _ => Err(no_cast(from, to)),
         },
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => cast_to_datetime(&value, from, to, local),
+    }
+}
+
+/// A text, cut to a length or read as the type.
+fn cast_from_text(value: Value, to: DataType, local: &Local) -> Result<Value> {
+    let Value::Text(text) = &value else { return Ok(value) };
+    match to {
+        DataType::Text => Ok(value),
+        DataType::Varchar(limit) => Ok(match text.char_indices().nth(limit as usize) {
+            Some((end, _)) => Value::Text(text[..end].into()),
+            None => value,
+        }),
+        DataType::Char(limit) => {
+            let end = text.char_indices().nth(limit as usize).filter(|_| limit > 0);
+            let cut = end.map_or(&**text, |(end, _)| &text[..end]);
+            Ok(Value::Text(cut.trim_end_matches(' ').into()))
+        }
+        DataType::Bit(_) | DataType::VarBit(_) => {
+            let bits = Value::Text(text::parse_bits(text)?.into());
+            bits::convert(bits, DataType::VarBit(0), to).expect("bits are cast to types of bits")
+        }
+        _ => text::parse(text, to, local),
     }
 }
 

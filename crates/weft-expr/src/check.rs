@@ -190,7 +190,7 @@ fn is_of_type(value: &Value, data_type: DataType) -> bool {
 /// Whether values of both can be compared with each other.
 fn are_comparable(left: &Expr, right: &Expr) -> bool {
     let (a, b) = (left.data_type, right.data_type);
-    a == b || (is_integer(a) && is_integer(b)) || (a.is_text() && b.is_text())
+    a == b || (is_integer(a) && is_integer(b)) || (a.is_text() && b.is_text()) || (a.is_bits() && b.is_bits())
 }
 
 /// Whether an operation is defined on operands that were cast to its types.

@@ -30,6 +30,7 @@
 //! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
 
 mod arithmetic;
+mod bits;
 pub mod builtins;
 mod cast;
 mod check;

@@ -61,6 +61,10 @@ pub fn common_type(a: DataType, b: DataType) -> Option<DataType> {
         let are_chars = matches!((a, b), (DataType::Char(_), DataType::Char(_)));
         return Some(if are_chars { DataType::Char(0) } else { DataType::Text });
     }
+    if a.is_bits() && b.is_bits() {
+        let are_fixed = matches!((a, b), (DataType::Bit(_), DataType::Bit(_)));
+        return Some(if are_fixed { DataType::Bit(0) } else { DataType::VarBit(0) });
+    }
     match (a, b) {
         (DataType::Oid, other) | (other, DataType::Oid) if is_integer(other) => return Some(DataType::BigInt),
         (DataType::Time, DataType::Interval) | (DataType::Interval, DataType::Time) => return Some(DataType::Interval),

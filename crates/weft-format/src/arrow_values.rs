@@ -6,20 +6,20 @@
 //!                              stored  BinaryViewArray [0180000007..]  what blocks and rows are made of
 //! ```
 //!
-//! Only arrays have a stored form of their own; text, json and jsonb are stored as what their views show.
+//! Only arrays have a stored form of their own; what is made of text is stored as what its views show.
 
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder, LargeStringBuilder,
-    PrimitiveBuilder, StringViewBuilder,
+    BinaryBuilder, BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder, LargeStringBuilder,
+    PrimitiveBuilder, StringDictionaryBuilder, StringViewBuilder,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt32Type,
 };
-use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_array::{Array, ArrayRef, DictionaryArray, ListArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field, IntervalUnit};
 
@@ -49,6 +49,11 @@ pub fn value_ref_at(array: &dyn Array, row: usize, data_type: DataType) -> Value
             ValueRef::Text(text.expect("json arrays are made of texts"))
         }
         DataType::Jsonb => ValueRef::Text(array.as_string::<i64>().value(row)),
+        DataType::JsonPath => text_of(array.as_dictionary(), row).map_or(ValueRef::Null, ValueRef::Text),
+        DataType::Bit(_) | DataType::VarBit(_) => {
+            let digits = std::str::from_utf8(array.as_binary::<i32>().value(row));
+            ValueRef::Text(digits.expect("bits are digits"))
+        }
         DataType::Bytea => ValueRef::Bytes(array.as_binary_view().value(row)),
         DataType::Array(_) => ValueRef::Array(array.as_binary_view().value(row)),
         DataType::Uuid => {
@@ -64,6 +69,12 @@ pub fn value_ref_at(array: &dyn Array, row: usize, data_type: DataType) -> Value
             ValueRef::Interval(Interval::from_arrow(array.as_primitive::<IntervalMonthDayNanoType>().value(row)))
         }
     }
+}
+
+/// A row of a dictionary of texts.
+pub(crate) fn text_of(array: &DictionaryArray<Int32Type>, row: usize) -> Option<&str> {
+    let (key, texts) = (array.key(row)?, array.values().as_string::<i32>());
+    texts.is_valid(key).then(|| texts.value(key))
 }
 
 /// Borrows one value of an array that may be stored, whatever type it is of: its Arrow type says which kind of value it
@@ -82,6 +93,8 @@ pub fn stored_value_at(array: &dyn Array, row: usize) -> Option<ValueRef<'_>> {
         ArrowType::Utf8 => return Some(ValueRef::Text(array.as_string::<i32>().value(row))),
         ArrowType::LargeUtf8 => DataType::Jsonb,
         ArrowType::LargeBinary => DataType::Json,
+        ArrowType::Dictionary(..) if *array.data_type() == DataType::JsonPath.arrow() => DataType::JsonPath,
+        ArrowType::Binary => DataType::Bit(0),
         ArrowType::BinaryView => DataType::Bytea,
         ArrowType::FixedSizeBinary(16) => DataType::Uuid,
         ArrowType::Date32 => DataType::Date,
@@ -139,6 +152,11 @@ pub(crate) fn logical(views: ArrayRef, data_type: DataType) -> ArrayRef {
             let mut builder = LargeStringBuilder::with_capacity(texts.len(), texts.total_bytes_len());
             texts.iter().for_each(|text| builder.append_option(text));
             Arc::new(builder.finish())
+        }
+        DataType::JsonPath | DataType::Bit(_) | DataType::VarBit(_) => {
+            let texts = views.as_string_view();
+            let values: Vec<_> = texts.iter().map(|text| text.map_or(ValueRef::Null, ValueRef::Text)).collect();
+            variable(data_type, values.into_iter())
         }
         DataType::Array(_) => {
             let bytes = views.as_binary_view();
@@ -206,6 +224,16 @@ fn variable<'a>(data_type: DataType, values: impl ExactSizeIterator<Item = Value
         }
         DataType::Json => {
             let mut builder = LargeBinaryBuilder::with_capacity(count, 0);
+            values.for_each(|value| builder.append_option(text(value).map(str::as_bytes)));
+            Arc::new(builder.finish())
+        }
+        DataType::JsonPath => {
+            let mut builder = StringDictionaryBuilder::<Int32Type>::new();
+            values.for_each(|value| builder.append_option(text(value)));
+            Arc::new(builder.finish())
+        }
+        DataType::Bit(_) | DataType::VarBit(_) => {
+            let mut builder = BinaryBuilder::with_capacity(count, 0);
             values.for_each(|value| builder.append_option(text(value).map(str::as_bytes)));
             Arc::new(builder.finish())
         }

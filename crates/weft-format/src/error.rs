@@ -102,6 +102,7 @@ codes! {
     UntranslatableCharacter Invalid "22P05" "A character cannot be stored.";
     ArraySubscript Invalid "2202E" "An array has the wrong number of elements or dimensions.";
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
+    BitLengthMismatch Invalid "22026" "A string of bits is not as long as its type says.";
     LogarithmArgument Invalid "2201E" "A logarithm of zero or of a negative number.";
     NtileArgument Invalid "22014" "The number of buckets of ntile is not above zero.";
     FrameOffset Invalid "22013" "The offset of a window's frame is negative.";

@@ -150,7 +150,14 @@ impl RowCodec {
             DataType::Interval => ValueRef::Interval(Interval::from_bits(u128::from_le_bytes(array(slot)))),
             DataType::Bytea => ValueRef::Bytes(variable(row, slot)),
             DataType::Array(_) => ValueRef::Array(variable(row, slot)),
-            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json | DataType::Jsonb => {
+            DataType::Text
+            | DataType::Varchar(_)
+            | DataType::Char(_)
+            | DataType::Json
+            | DataType::Jsonb
+            | DataType::JsonPath
+            | DataType::Bit(_)
+            | DataType::VarBit(_) => {
                 let text = std::str::from_utf8(variable(row, slot));
                 ValueRef::Text(text.expect("rows hold UTF-8: encoded from str or checked"))
             }

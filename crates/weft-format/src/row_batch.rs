@@ -19,7 +19,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BinaryViewArray};
 
-use crate::arrow_values::stored;
+use crate::arrow_values::{stored, text_of};
 use crate::interval::Interval;
 use crate::row::{COUNT_BYTES, RowCodec};
 use crate::types::DataType;
@@ -130,6 +130,11 @@ fn as_views(array: &ArrayRef, data_type: DataType) -> ArrayRef {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => array.as_string_view().clone().to_binary_view(),
         DataType::Json => array.as_binary::<i64>().iter().collect(),
         DataType::Jsonb => array.as_string::<i64>().iter().map(|text| text.map(str::as_bytes)).collect(),
+        DataType::JsonPath => {
+            let texts = array.as_dictionary();
+            (0..array.len()).map(|row| text_of(texts, row).map(str::as_bytes)).collect()
+        }
+        DataType::Bit(_) | DataType::VarBit(_) => array.as_binary::<i32>().iter().collect(),
         _ => return stored(array, data_type),
     };
     Arc::new(bytes)

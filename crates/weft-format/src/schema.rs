@@ -24,11 +24,26 @@ pub const ROW_ID_COLUMN: &str = "__rowid";
 /// The key of a field's metadata that says how long a char(n) is: to Arrow its values are texts.
 pub const CHAR_LENGTH: &str = "weft.char";
 
+/// The key of a field's metadata that tells the types of bits apart: `bit 3`, `varbit 0` (0: of any length).
+pub const BITS: &str = "weft.bits";
+
+/// The type of bits that a field's metadata says; without it, bit of any length.
+pub fn bits_type(field: &Field) -> DataType {
+    let said = field.metadata().get(BITS).and_then(|said| said.split_once(' '));
+    match said.and_then(|(name, length)| Some((name, length.parse().ok()?))) {
+        Some(("varbit", length)) => DataType::VarBit(length),
+        Some((_, length)) => DataType::Bit(length),
+        None => DataType::Bit(0),
+    }
+}
+
 /// The Arrow field of a column of a type.
 pub fn arrow_field(name: &str, data_type: DataType, nullable: bool) -> Field {
     let field = Field::new(name, data_type.arrow(), nullable);
     match data_type {
         DataType::Char(length) => field.with_metadata([(CHAR_LENGTH.into(), length.to_string())].into()),
+        DataType::Bit(length) => field.with_metadata([(BITS.into(), format!("bit {length}"))].into()),
+        DataType::VarBit(length) => field.with_metadata([(BITS.into(), format!("varbit {length}"))].into()),
         _ => field,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   text, json, jsonb, char(n)   Text    bytes of UTF-8; char(n) without its trailing blanks, jsonb canonical
+//!   jsonpath                     Text    canonical: $."a"[*]
+//!   bit(n), bit varying(n)       Text    a digit for each bit: 0101
 //!   uuid                         Uuid    a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 as the number 0xa0ee...0a11
 //!   interval                     Interval { months: 14, days: 3, micros: 14_400_000_000 }: 1 year 2 mons 3 days 4 h
 //!   an enum                      Int     the code of the label, in the order of the labels, see [`crate::enums`]
@@ -63,6 +65,12 @@ pub enum DataType {
     Json,
     /// `Text`, in PostgreSQL's canonical form
     Jsonb,
+    /// `Text`, in PostgreSQL's canonical form
+    JsonPath,
+    /// `Text` of so many digits 0 and 1; of any number of them if this is 0
+    Bit(u32),
+    /// `Text` of at most so many digits 0 and 1; of any number of them if this is 0
+    VarBit(u32),
     /// `Int`: the code of a label
     Enum(EnumId),
     /// `Array` of one dimension
@@ -117,6 +125,12 @@ pub enum Element {
     Json,
     /// jsonb
     Jsonb,
+    /// jsonpath
+    JsonPath,
+    /// bit
+    Bit(u32),
+    /// bit varying
+    VarBit(u32),
     /// an enum
     Enum(EnumId),
 }
@@ -149,7 +163,7 @@ macro_rules! elements {
 
 elements!(
     Boolean, SmallInt, Integer, BigInt, Oid, Real, DoublePrecision, Text, Bytea, Uuid, Date, Time, Timestamp,
-    TimestampTz, Interval, Json, Jsonb; Varchar, Char, Enum
+    TimestampTz, Interval, Json, Jsonb, JsonPath; Varchar, Char, Bit, VarBit, Enum
 );
 
 impl Element {
@@ -160,9 +174,10 @@ impl Element {
 }
 
 impl DataType {
-    /// The Arrow type that batches carry. Text is `Utf8View`, json `LargeBinary` and jsonb `LargeUtf8`, which nothing
-    /// else is; timestamps are in microseconds. Enums are timestamps in seconds of a zone that names the enum
-    /// ([`crate::enums`]).
+    /// The Arrow type that batches carry. Text is `Utf8View`, json `LargeBinary`, jsonb `LargeUtf8`, and jsonpath a
+    /// dictionary of texts, which nothing else is; strings of bits are `Binary`, and a field's metadata says of which
+    /// type ([`crate::schema::BITS`]). Timestamps are in microseconds. Enums are timestamps in seconds of a zone that
+    /// names the enum ([`crate::enums`]).
     pub fn arrow(self) -> ArrowType {
         match self {
             DataType::Boolean => ArrowType::Boolean,
@@ -183,6 +198,8 @@ impl DataType {
             DataType::Interval => ArrowType::Interval(IntervalUnit::MonthDayNano),
             DataType::Json => ArrowType::LargeBinary,
             DataType::Jsonb => ArrowType::LargeUtf8,
+            DataType::JsonPath => ArrowType::Dictionary(ArrowType::Int32.into(), ArrowType::Utf8.into()),
+            DataType::Bit(_) | DataType::VarBit(_) => ArrowType::Binary,
             DataType::Enum(id) => ArrowType::Timestamp(TimeUnit::Second, Some(id.zone())),
             DataType::Array(element) => {
                 ArrowType::List(Field::new_list_field(element.data_type().arrow(), true).into())
@@ -209,9 +226,14 @@ impl DataType {
         matches!(self, DataType::Text | DataType::Varchar(_) | DataType::Char(_))
     }
 
-    /// Whether values are [`crate::Value::Text`]: character strings and json.
+    /// Whether values are strings of bits: bit, bit varying. Their values are [`crate::Value::Text`].
+    pub fn is_bits(self) -> bool {
+        matches!(self, DataType::Bit(_) | DataType::VarBit(_))
+    }
+
+    /// Whether values are [`crate::Value::Text`]: character strings, json, paths, and strings of bits.
     pub fn is_utf8(self) -> bool {
-        self.is_text() || matches!(self, DataType::Json | DataType::Jsonb)
+        self.is_text() || self.is_bits() || matches!(self, DataType::Json | DataType::Jsonb | DataType::JsonPath)
     }
 
     /// Whether values have no fixed width: their slots point behind the slots of the row.
@@ -255,6 +277,9 @@ impl DataType {
             DataType::Jsonb => (18, 0, 0, 0),
             DataType::Char(limit) => (19, 0, 0, limit),
             DataType::Oid => (20, 0, 0, 0),
+            DataType::JsonPath => (23, 0, 0, 0),
+            DataType::Bit(limit) => (24, 0, 0, limit),
+            DataType::VarBit(limit) => (25, 0, 0, limit),
             DataType::Enum(id) => {
                 let [a, b, c, d, low, high, ..] = id.bits().to_le_bytes();
                 (22, low, high, u32::from_le_bytes([a, b, c, d]))
@@ -293,6 +318,9 @@ impl DataType {
             18 => DataType::Jsonb,
             19 => DataType::Char(limit),
             20 => DataType::Oid,
+            23 => DataType::JsonPath,
+            24 => DataType::Bit(limit),
+            25 => DataType::VarBit(limit),
             22 => {
                 DataType::Enum(EnumId::new(u64::from(u16::from_le_bytes([precision, scale])) << 32 | u64::from(limit)))
             }
@@ -338,6 +366,12 @@ impl fmt::Display for DataType {
             DataType::Interval => f.write_str("interval"),
             DataType::Json => f.write_str("json"),
             DataType::Jsonb => f.write_str("jsonb"),
+            DataType::JsonPath => f.write_str("jsonpath"),
+            // Without quotes it is bit(1).
+            DataType::Bit(0) => f.write_str("\"bit\""),
+            DataType::Bit(n) => write!(f, "bit({n})"),
+            DataType::VarBit(0) => f.write_str("bit varying"),
+            DataType::VarBit(n) => write!(f, "bit varying({n})"),
             // The name that means it everywhere: texts of SQL are made of these.
             DataType::Enum(id) => write!(f, "\"{}\"", id.fixed_name()),
             DataType::Array(element) => write!(f, "{}[]", element.data_type()),

@@ -118,6 +118,9 @@ pub(crate) fn format_type(oid: i64, modifier: Option<i64>) -> String {
         "timetz" => "time with time zone".into(),
         "timestamp" => "timestamp without time zone".into(),
         "timestamptz" => "timestamp with time zone".into(),
+        "bit" if modifier < 0 => "\"bit\"".into(),
+        "bit" => format!("bit({modifier})"),
+        "varbit" if modifier > 0 => format!("bit varying({modifier})"),
         "varbit" => "bit varying".into(),
         // The shorter names are read only.
         name => {
@@ -155,6 +158,9 @@ pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
         DataType::Interval => "interval",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
+        DataType::JsonPath => "jsonpath",
+        DataType::Bit(_) => "bit",
+        DataType::VarBit(_) => "varbit",
         DataType::Array(_) | DataType::Enum(_) => "_text",
     };
     let element = data_type.element().unwrap_or(data_type);
@@ -162,6 +168,7 @@ pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
     let oid = row.map_or(25, |row| if data_type.element().is_some() { row.array() } else { row.oid });
     let modifier = match element {
         DataType::Varchar(length) | DataType::Char(length) if length < 0x7fff_fff0 => i64::from(length) + 4,
+        DataType::Bit(length) | DataType::VarBit(length) if length > 0 => length.into(),
         NUMERIC_DEFAULT => -1,
         DataType::Numeric { precision, scale } => (i64::from(precision) << 16 | i64::from(scale)) + 4,
         _ => -1,
@@ -251,11 +258,13 @@ const CLASSES: &[(i64, &str, i64, i64, i64)] = &[
     (10_003, "bool_ops", 424, 16, 0),
     (10_004, "bpchar_ops", 426, 1042, 100),
     (10_006, "bytea_ops", 428, 17, 0),
+    (10_005, "bit_ops", 423, 1560, 0),
     (10_007, "char_ops", 429, 18, 0),
     (10_012, "float4_ops", 1970, 700, 0),
     (10_022, "interval_ops", 1982, 1186, 0),
     (10_028, "name_ops", 1994, 19, 950),
     (10_038, "time_ops", 1996, 1083, 0),
+    (10_043, "varbit_ops", 2002, 1562, 0),
     (10_065, "uuid_ops", 2968, 2950, 0),
     (10_088, "jsonb_ops", 4033, 3802, 0),
 ];

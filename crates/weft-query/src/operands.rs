@@ -53,6 +53,9 @@ pub(super) fn is_special(data_type: DataType) -> bool {
             | DataType::Interval
             | DataType::Json
             | DataType::Jsonb
+            | DataType::JsonPath
+            | DataType::Bit(_)
+            | DataType::VarBit(_)
             | DataType::Char(_)
             | DataType::Oid
             | DataType::Enum(_)

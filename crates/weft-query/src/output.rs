@@ -75,6 +75,7 @@ fn is_text(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => true,
         ArrowType::LargeBinary => true,
+        ArrowType::Binary => true,
         ArrowType::Dictionary(_, value) => is_text(value),
         _ => false,
     }

@@ -25,6 +25,7 @@ pub(crate) fn field_of(name: &str, data_type: DataType) -> Field {
 /// The type of a column of a plan, or of a result.
 pub(crate) fn field_type(field: &Field) -> DataType {
     match (output_type(field.data_type()), field.metadata().get(weft_format::schema::CHAR_LENGTH)) {
+        (DataType::Bit(_), _) => weft_format::schema::bits_type(field),
         (DataType::Text, Some(length)) => DataType::Char(length.parse().unwrap_or(0)),
         (data_type, _) => data_type,
     }
@@ -45,13 +46,15 @@ pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
         ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
         ArrowType::Timestamp(_, None) => DataType::Timestamp,
         ArrowType::Timestamp(_, Some(_)) => EnumId::of_arrow(arrow).map_or(DataType::TimestampTz, DataType::Enum),
+        ArrowType::Dictionary(..) if *arrow == DataType::JsonPath.arrow() => DataType::JsonPath,
         ArrowType::Dictionary(_, value) => output_type(value),
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time,
         ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
         ArrowType::FixedSizeBinary(16) => DataType::Uuid,
         ArrowType::LargeUtf8 => DataType::Jsonb,
         ArrowType::LargeBinary => DataType::Json,
-        ArrowType::Binary | ArrowType::BinaryView | ArrowType::FixedSizeBinary(_) => DataType::Bytea,
+        ArrowType::Binary => DataType::Bit(0),
+        ArrowType::BinaryView | ArrowType::FixedSizeBinary(_) => DataType::Bytea,
         ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
             output_type(item.data_type()).array().unwrap_or(DataType::Text)
         }

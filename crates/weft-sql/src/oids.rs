@@ -36,10 +36,13 @@ const PLAIN: &[(DataType, u32, u32)] = &[
     (DataType::Interval, 1186, 1187),
     (DataType::Uuid, 2950, 2951),
     (DataType::Jsonb, 3802, 3807),
+    (DataType::JsonPath, 4072, 4073),
 ];
 const BPCHAR: (u32, u32) = (1042, 1014);
 const VARCHAR: (u32, u32) = (1043, 1015);
 const NUMERIC_ARRAY: u32 = 1231;
+const BIT: (u32, u32) = (1560, 1561);
+const VARBIT: (u32, u32) = (1562, 1563);
 
 /// The numbers of a type and of its array.
 fn oids_of(data_type: DataType) -> (u32, u32) {
@@ -50,6 +53,8 @@ fn oids_of(data_type: DataType) -> (u32, u32) {
             (oid, weft_pgcatalog::array_oid(oid))
         }
         DataType::Varchar(_) => VARCHAR,
+        DataType::Bit(_) => BIT,
+        DataType::VarBit(_) => VARBIT,
         DataType::Numeric { .. } => (NUMERIC, NUMERIC_ARRAY),
         _ => {
             let found = PLAIN.iter().find(|(known, ..)| *known == data_type);
@@ -87,6 +92,7 @@ pub fn modifier_of(data_type: DataType) -> i32 {
         DataType::Varchar(length) | DataType::Char(length) => {
             i32::try_from(length).map_or(-1, |length| length.saturating_add(4))
         }
+        DataType::Bit(length) | DataType::VarBit(length) if length > 0 => i32::try_from(length).unwrap_or(-1),
         NUMERIC_DEFAULT => -1,
         DataType::Numeric { precision, scale } => (i32::from(precision) << 16 | i32::from(scale)) + 4,
         _ => -1,
@@ -99,6 +105,10 @@ pub fn type_of(oid: u32) -> Option<DataType> {
         // "char", name, char(n), varchar: text is what they are read as.
         18 | 19 | 1042 | 1043 => Some(DataType::Text),
         1014 | 1015 | 1002 | 1003 => DataType::Text.array(),
+        1560 => Some(DataType::Bit(0)),
+        1561 => DataType::Bit(0).array(),
+        1562 => Some(DataType::VarBit(0)),
+        1563 => DataType::VarBit(0).array(),
         NUMERIC => Some(NUMERIC_DEFAULT),
         NUMERIC_ARRAY => NUMERIC_DEFAULT.array(),
         _ => PLAIN.iter().find_map(|(data_type, plain, array)| match oid {

@@ -19,7 +19,7 @@ mod builtin;
 mod enums;
 mod formatting;
 mod internal;
-mod jsonpath;
+pub(crate) mod jsonpath;
 mod jsons;
 mod limits;
 mod math;

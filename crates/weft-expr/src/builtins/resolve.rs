@@ -116,7 +116,8 @@ fn category(arg: Arg) -> char {
             DataType::Interval => 'T',
             DataType::Array(_) => 'A',
             DataType::Enum(_) => 'E',
-            DataType::Bytea | DataType::Uuid | DataType::Json | DataType::Jsonb => 'U',
+            DataType::Bytea | DataType::Uuid | DataType::Json | DataType::Jsonb | DataType::JsonPath => 'U',
+            DataType::Bit(_) | DataType::VarBit(_) => 'V',
             _ => 'N',
         },
     }
@@ -124,12 +125,14 @@ fn category(arg: Arg) -> char {
 
 /// PostgreSQL's `typispreferred`.
 fn is_preferred(arg: Arg) -> bool {
-    use DataType::{Boolean, DoublePrecision, Interval, Oid, Text, TimestampTz};
-    matches!(arg, Arg::Of(Boolean | DoublePrecision | Interval | Oid | Text | TimestampTz))
+    use DataType::{Boolean, DoublePrecision, Interval, Oid, Text, TimestampTz, VarBit};
+    matches!(arg, Arg::Of(Boolean | DoublePrecision | Interval | Oid | Text | TimestampTz | VarBit(_)))
 }
 
 fn is_exact(arg: Arg, given: DataType) -> bool {
     match arg {
+        Arg::Of(DataType::Bit(_)) => matches!(given, DataType::Bit(_)),
+        Arg::Of(DataType::VarBit(_)) => matches!(given, DataType::VarBit(_)),
         Arg::Of(data_type) => data_type == given,
         Arg::Numeric => matches!(given, DataType::Numeric { .. }),
         Arg::AnyArray | Arg::Any | Arg::AnyElement | Arg::AnyEnum => false,
@@ -164,6 +167,7 @@ fn is_implicit(from: DataType, to: DataType) -> bool {
                 | (Time, Interval)
         )
         || (from.is_text() && to == DataType::Text)
+        || (from.is_bits() && matches!(to, DataType::Bit(0) | DataType::VarBit(0)))
 }
 
 impl Builtin {

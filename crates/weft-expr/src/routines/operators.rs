@@ -82,16 +82,16 @@ fn others(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option
 }
 
 fn jsons(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<Signature> {
-    use DataType::{Boolean, Integer, Json, Jsonb, Text};
+    use DataType::{Boolean, Integer, Json, JsonPath, Jsonb, Text};
     use Routine as R;
     let signature = |routine, a, b, result| Some(Signature::new(routine, [a, b], result));
+    let is_path = |given: Option<DataType>| given.is_none_or(|given| given == JsonPath);
     match (sign, left) {
-        // A path is a text.
-        ("@?", None | Some(Jsonb)) if right.is_none_or(DataType::is_text) => {
-            return find("jsonb_path_exists_opr", &[Some(Jsonb), Some(Text)]);
+        ("@?", None | Some(Jsonb)) if is_path(right) => {
+            return find("jsonb_path_exists_opr", &[Some(Jsonb), Some(JsonPath)]);
         }
-        ("@@", Some(Jsonb)) if right.is_none_or(DataType::is_text) => {
-            return find("jsonb_path_match_opr", &[Some(Jsonb), Some(Text)]);
+        ("@@", _) if is_path(right) && (left == Some(Jsonb) || left.is_none() && right.is_some()) => {
+            return find("jsonb_path_match_opr", &[Some(Jsonb), Some(JsonPath)]);
         }
         ("<@", _) if right == Some(Jsonb) && left.is_none_or(|left| left == Jsonb) => {
             return signature(R::JsonContained, Jsonb, Jsonb, Boolean);

@@ -35,6 +35,9 @@ pub fn type_name(data_type: DataType) -> Cow<'static, str> {
         DataType::Interval => "interval",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
+        DataType::JsonPath => "jsonpath",
+        DataType::Bit(_) => "bit",
+        DataType::VarBit(_) => "bit varying",
     };
     Cow::Borrowed(name)
 }

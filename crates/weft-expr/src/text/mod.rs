@@ -17,6 +17,7 @@
 //!    [`Style`](crate::style::Style). [`print()`] and [`write()`] are the engine's own text: ISO, UTC.
 
 mod array;
+mod bits;
 mod bytes;
 mod datetime;
 mod float;
@@ -32,6 +33,7 @@ mod write_scalar;
 
 pub use crate::days::{date_parts, days_of};
 pub use array::{parse_array, write_array};
+pub use bits::parse_bits;
 pub use bytes::{decode, encode, parse_bytes, write_hex};
 pub(crate) use datetime::offset_seconds;
 pub use datetime::{parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 
-use crate::arrow_values::stored;
+use crate::arrow_values::{stored, text_of};
 use crate::encoding::kind::{Kind, UUID_FLIP, Word};
 use crate::encoding::layout::{BLOCK_ROWS, Encoding};
 use crate::encoding::symbols::SymbolTrainer;
@@ -211,25 +211,8 @@ impl BlockBuilder {
             (Data::Word128(values), ArrowType::Interval(arrow_schema::IntervalUnit::MonthDayNano)) => {
                 extend::<IntervalMonthDayNanoType, _>(values, &array, |v| Interval::from_arrow(v).to_bits());
             }
-            (Data::Text { ends, bytes }, ArrowType::BinaryView) => {
-                extend_texts(ends, bytes, array.as_binary_view().iter());
-            }
-            (Data::Text { ends, bytes }, ArrowType::LargeBinary) => {
-                extend_texts(ends, bytes, array.as_binary::<i64>().iter());
-            }
-            (Data::Text { ends, bytes }, ArrowType::Utf8) => {
-                extend_texts(ends, bytes, array.as_string::<i32>().iter());
-            }
-            (Data::Text { ends, bytes }, ArrowType::LargeUtf8) => {
-                extend_texts(ends, bytes, array.as_string::<i64>().iter());
-            }
-            (Data::Text { ends, bytes }, ArrowType::Utf8View) => {
-                extend_texts(ends, bytes, array.as_string_view().iter());
-            }
-            (_, other) => {
-                let what = format!("a column of type {} was given an array of {other}", self.data_type);
-                return Err(Error::internal(what));
-            }
+            (Data::Text { ends, bytes }, _) => extend_variable(ends, bytes, &array, self.data_type)?,
+            (_, other) => return Err(mismatch(self.data_type, other)),
         }
         self.extend_validity(&array);
         Ok(())
@@ -288,6 +271,28 @@ fn text_end(bytes: &[u8]) -> u32 {
 
 fn extend<T: ArrowPrimitiveType, W: Word>(values: &mut Vec<W>, array: &ArrayRef, cast: impl Fn(T::Native) -> W) {
     values.extend(array.as_primitive::<T>().values().iter().map(|&value| cast(value)));
+}
+
+fn mismatch(data_type: DataType, given: &ArrowType) -> Error {
+    Error::internal(format!("a column of type {data_type} was given an array of {given}"))
+}
+
+/// Appends values of no fixed width.
+fn extend_variable(ends: &mut Vec<u32>, bytes: &mut Vec<u8>, array: &ArrayRef, data_type: DataType) -> Result<()> {
+    match array.data_type() {
+        ArrowType::BinaryView => extend_texts(ends, bytes, array.as_binary_view().iter()),
+        ArrowType::LargeBinary => extend_texts(ends, bytes, array.as_binary::<i64>().iter()),
+        ArrowType::Binary if data_type.is_bits() => extend_texts(ends, bytes, array.as_binary::<i32>().iter()),
+        arrow if data_type == DataType::JsonPath && *arrow == data_type.arrow() => {
+            let texts = array.as_dictionary();
+            extend_texts(ends, bytes, (0..array.len()).map(|row| text_of(texts, row)));
+        }
+        ArrowType::Utf8 => extend_texts(ends, bytes, array.as_string::<i32>().iter()),
+        ArrowType::LargeUtf8 => extend_texts(ends, bytes, array.as_string::<i64>().iter()),
+        ArrowType::Utf8View => extend_texts(ends, bytes, array.as_string_view().iter()),
+        other => return Err(mismatch(data_type, other)),
+    }
+    Ok(())
 }
 
 fn extend_texts<'a, T: AsRef<[u8]> + ?Sized + 'a>(

@@ -24,7 +24,7 @@ pub enum Kind {
     Float64 = 6,
     /// numeric, scaled 128-bit integer
     Decimal = 7,
-    /// text, varchar, char, json, jsonb
+    /// text, varchar, char, json, jsonb, jsonpath, bit, bit varying
     Text = 8,
     /// bytea, arrays
     Bytes = 9,
@@ -49,6 +49,7 @@ impl Kind {
             DataType::DoublePrecision => Kind::Float64,
             DataType::Numeric { .. } => Kind::Decimal,
             DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json | DataType::Jsonb => Kind::Text,
+            DataType::JsonPath | DataType::Bit(_) | DataType::VarBit(_) => Kind::Text,
             DataType::Bytea | DataType::Array(_) => Kind::Bytes,
             DataType::Uuid => Kind::Uuid,
             DataType::Interval => Kind::Interval,

@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-pub(crate) const TYPES: [DataType; 25] = [
+pub(crate) const TYPES: [DataType; 29] = [
     DataType::Boolean,
     DataType::SmallInt,
     DataType::Integer,
@@ -53,6 +53,10 @@ pub(crate) const TYPES: [DataType; 25] = [
     DataType::Enum(EnumId::new(258 << 32 | 16_400)),
     DataType::Json,
     DataType::Jsonb,
+    DataType::JsonPath,
+    DataType::Bit(200),
+    DataType::VarBit(0),
+    DataType::Array(Element::VarBit(0)),
     DataType::Array(Element::Integer),
     DataType::Array(Element::Text),
     DataType::Array(Element::Interval),

@@ -103,6 +103,9 @@ mod tests {
             DataType::Char(258),
             DataType::Oid,
             DataType::Enum(crate::enums::EnumId::new(258 << 32 | 16_400)),
+            DataType::JsonPath,
+            DataType::Bit(258),
+            DataType::VarBit(258),
             DataType::Array(Element::Varchar(258)),
             DataType::Array(Element::Numeric { precision: 9, scale: 2 }),
         ];

@@ -10,6 +10,7 @@
 //!
 //! Source: PostgreSQL's manual, section 55.7, and the `send` and `recv` functions of its types.
 
+mod bits;
 mod fields;
 mod numeric;
 mod read;

@@ -5,7 +5,7 @@ use weft_expr::text;
 use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value};
 
 use super::fields::Fields;
-use super::{EPOCH_DAYS, EPOCH_MICROS, JSONB_VERSION, numeric};
+use super::{EPOCH_DAYS, EPOCH_MICROS, JSONB_VERSION, bits, numeric};
 use crate::oids;
 
 const MICROS_OF_DAY: i64 = 86_400_000_000;
@@ -53,12 +53,18 @@ fn read_fields(fields: &mut Fields<'_>, data_type: DataType) -> Result<Value> {
         DataType::Char(_) | DataType::Json | DataType::Enum(_) => {
             text::parse(utf8(fields.bytes(fields.len())?)?, data_type, Local::fixed())?
         }
-        DataType::Jsonb => {
-            if fields.u8()? != JSONB_VERSION {
-                return Err(Error::new(Code::InvalidBinary, "unsupported jsonb version number"));
+        DataType::Jsonb | DataType::JsonPath => {
+            let version = fields.u8()?;
+            if version != JSONB_VERSION {
+                let message = match data_type {
+                    DataType::Jsonb => format!("unsupported jsonb version number {version}"),
+                    _ => format!("unsupported jsonpath version number: {version}"),
+                };
+                return Err(Error::new(Code::InvalidBinary, message));
             }
             text::parse(utf8(fields.bytes(fields.len())?)?, data_type, Local::fixed())?
         }
+        DataType::Bit(_) | DataType::VarBit(_) => Value::Text(bits::read(fields)?.into()),
         DataType::Array(element) => Value::Array(read_array(fields, element.data_type())?),
         DataType::Numeric { precision, scale } => {
             let text = numeric::read(fields.bytes(fields.len())?)?;

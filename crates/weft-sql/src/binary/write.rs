@@ -4,7 +4,7 @@ use weft_expr::text::{self, NUMERIC_DEFAULT};
 use weft_format::array::elements;
 use weft_format::{DataType, Value, ValueRef};
 
-use super::{EPOCH_DAYS, EPOCH_MICROS, JSONB_VERSION, numeric};
+use super::{EPOCH_DAYS, EPOCH_MICROS, JSONB_VERSION, bits, numeric};
 use crate::oids;
 
 /// Appends the bytes of a value of a type; NULL has none.
@@ -15,7 +15,8 @@ pub fn write(out: &mut Vec<u8>, value: ValueRef<'_>, data_type: DataType) {
         (DataType::Char(_), value @ ValueRef::Text(_)) => {
             out.extend_from_slice(text::print(value, data_type).as_bytes())
         }
-        (DataType::Jsonb, ValueRef::Text(value)) => {
+        (DataType::Bit(_) | DataType::VarBit(_), ValueRef::Text(digits)) => bits::write(out, digits),
+        (DataType::Jsonb | DataType::JsonPath, ValueRef::Text(value)) => {
             out.push(JSONB_VERSION);
             out.extend_from_slice(value.as_bytes());
         }
@@ -116,6 +117,10 @@ mod tests {
             Value::Text("{\"a\": 2, \"b\": 1}".into())
         );
         assert!(read(b"\x02{}", DataType::Jsonb).is_err());
+        let mut path = Vec::new();
+        write(&mut path, ValueRef::Text("$"), DataType::JsonPath);
+        assert_eq!(path, *b"\x01$");
+        assert_eq!(read(b"\x01$.a", DataType::JsonPath).unwrap(), Value::Text("$.\"a\"".into()));
     }
 
     #[test]
@@ -152,6 +157,8 @@ mod tests {
             (ValueRef::Uuid(0xa0ee << 112 | 7), DataType::Uuid),
             (ValueRef::Interval(Interval::new(14, -3, 17)), DataType::Interval),
             (ValueRef::Decimal(15_000_000_000), NUMERIC_DEFAULT),
+            (ValueRef::Text("100111001"), DataType::VarBit(0)),
+            (ValueRef::Text("10011100"), DataType::Bit(8)),
         ];
         for (value, data_type) in values {
             let mut bytes = Vec::new();

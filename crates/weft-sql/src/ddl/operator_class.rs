@@ -29,6 +29,8 @@ const CLASSES: &[(&str, Takes)] = &[
     ("int8_ops", |of| of == DataType::BigInt),
     ("interval_ops", |of| of == DataType::Interval),
     ("jsonb_ops", |of| of == DataType::Jsonb),
+    ("bit_ops", |of| matches!(of, DataType::Bit(_))),
+    ("varbit_ops", |of| matches!(of, DataType::VarBit(_))),
     ("numeric_ops", |of| matches!(of, DataType::Numeric { .. })),
     ("oid_ops", |of| of == DataType::Oid),
     ("text_ops", is_text),

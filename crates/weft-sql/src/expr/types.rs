@@ -10,8 +10,8 @@ use weft_format::{Code, DataType, Error, Result};
 use crate::parse::fold;
 
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
-     varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and \
-     arrays of them";
+     varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, jsonpath, \
+     bit(n), bit varying(n), oid, and arrays of them";
 
 /// Whether a type is one that only the catalog has: the query engine knows it.
 pub(super) fn is_of_catalog(sql_type: &SqlType) -> bool {
@@ -54,6 +54,8 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
         SqlType::Uuid => DataType::Uuid,
         SqlType::JSON => DataType::Json,
         SqlType::JSONB => DataType::Jsonb,
+        SqlType::Bit(length) => DataType::Bit(bits(length.or(Some(1)), "bit")?),
+        SqlType::BitVarying(length) | SqlType::VarBit(length) => DataType::VarBit(bits(*length, "varbit")?),
         SqlType::Date => DataType::Date,
         SqlType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
             if precision.is_some_and(|digits| digits != 6) {
@@ -88,6 +90,10 @@ fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
     // "char" in quotes is a type of its own: one byte.
     if own.is_some_and(|own| own.quote_style.is_some() && own.value == "char") {
         return Ok(DataType::Char(1));
+    }
+    // In quotes, bit has any length.
+    if own.is_some_and(|own| own.quote_style.is_some() && own.value == "bit") {
+        return Ok(DataType::Bit(0));
     }
     // An enum, by the name that needs no catalog (`types`).
     if let Some(id) = own.and_then(|own| EnumId::of_fixed_name(&own.value)).filter(|id| enums::known(*id).is_some()) {
@@ -130,6 +136,9 @@ fn short(word: &str) -> Option<DataType> {
         "interval" => DataType::Interval,
         "json" => DataType::Json,
         "jsonb" => DataType::Jsonb,
+        "jsonpath" => DataType::JsonPath,
+        "bit" => DataType::Bit(0),
+        "varbit" => DataType::VarBit(0),
         "oid" | "regclass" | "regtype" | "regproc" => DataType::Oid,
         _ => return None,
     })
@@ -172,6 +181,17 @@ fn char(length: Option<&CharacterLength>) -> Result<DataType> {
             Ok(DataType::Char(*length as u32))
         }
         Some(length) => Err(invalid(format!("char({length}): the length must be from 1 to {LENGTH_MAX}"))),
+    }
+}
+
+/// The length of a type of bits; 0: any.
+fn bits(length: Option<u64>, name: &str) -> Result<u32> {
+    const BITS_MAX: u64 = 83_886_080;
+    match length {
+        None => Ok(0),
+        Some(0) => Err(invalid(format!("length for type {name} must be at least 1"))),
+        Some(length) if length > BITS_MAX => Err(invalid(format!("length for type {name} cannot exceed {BITS_MAX}"))),
+        Some(length) => Ok(length as u32),
     }
 }
 

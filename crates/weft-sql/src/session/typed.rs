@@ -100,6 +100,10 @@ fn sql_type(data_type: DataType) -> SqlType {
         DataType::Bytea => SqlType::Bytea,
         DataType::Json => SqlType::JSON,
         DataType::Jsonb => SqlType::JSONB,
+        DataType::JsonPath => SqlType::Custom(ObjectName::from(vec![Ident::new("jsonpath")]), Vec::new()),
+        DataType::Bit(0) => SqlType::Custom(ObjectName::from(vec![Ident::with_quote('"', "bit")]), Vec::new()),
+        DataType::Bit(length) => SqlType::Bit(Some(length.into())),
+        DataType::VarBit(length) => SqlType::BitVarying((length > 0).then_some(length.into())),
         DataType::Enum(id) => SqlType::Custom(crate::types::fixed_name(id), Vec::new()),
         DataType::Oid => SqlType::Custom(ObjectName::from(vec![Ident::new("oid")]), Vec::new()),
         DataType::Array(element) => {

@@ -19,7 +19,7 @@ use crate::builtins::limits::check_pieces;
 use crate::json;
 
 const JSONB: Arg = Arg::Of(DataType::Jsonb);
-const PATH: Arg = Arg::Of(DataType::Text);
+const PATH: Arg = Arg::Of(DataType::JsonPath);
 const BOOL: Arg = Arg::Of(DataType::Boolean);
 const BOOLEAN: DataType = DataType::Boolean;
 const ROWS_TYPE: DataType = DataType::Array(Element::Jsonb);

@@ -1,10 +1,11 @@
 //! jsonpath: what is found in a jsonb by a path, and whether a condition on it holds (PostgreSQL 9.16.2).
 //!
 //! ```text
-//!   '$.track[*] ? (@.hr > 130).time'     a path is a text; Weft has no type jsonpath
+//!   '$.track[*] ? (@.hr > 130).time'     a path, as its canonical text
 //!
 //!   tokens ── parse ──▶ path     [Root, Key track, AnyArray, Filter(@.hr > 130), Key time], kept by kept
 //!   walk ── predicates, sums, methods      each step is given an item and hands what it finds to the next step
+//!   print    the canonical text of a path
 //!   item     an item: a part of the document (a slice of its text), or what a step made
 //!   numbers, moments    arithmetic of any number of digits; dates and times
 //!   layout   where PostgreSQL's bytes of a jsonb have an object: the id that keyvalue() gives
@@ -27,11 +28,13 @@ mod numbers;
 mod parse;
 mod path;
 mod predicates;
+mod print;
 mod sums;
 mod tokens;
 mod walk;
 
 pub(super) use calls::ROWS;
+pub(crate) use print::canonical;
 
 #[cfg(test)]
 mod tests;

@@ -15,13 +15,13 @@
 use weft_format::{Code, Error, Result};
 
 use super::errors::{syntax, too_complex};
-use super::path::{Chain, Comparison, Method, Operator, Path, Predicate, Step};
+use super::path::{Chain, Comparison, LikeRegex, Method, Operator, Path, Predicate, Step};
 use super::tokens::{Token, Tokens};
 use crate::builtins::patterns::{Matcher, MatcherOptions};
 use crate::json;
 
 /// How many parentheses, brackets and signs a path has within each other.
-const NEST_MAX: usize = 128;
+const NEST_MAX: usize = 400;
 
 /// A path of a text.
 pub(super) fn parse(text: &str) -> Result<Path> {
@@ -122,7 +122,10 @@ impl Parser<'_> {
         if !self.is("||") {
             return Ok(first);
         }
-        let mut all = vec![self.as_predicate(first)?];
+        let mut all = match self.as_predicate(first)? {
+            Predicate::Any(all) => all,
+            other => vec![other],
+        };
         while self.takes("||")? {
             let next = self.conjunction()?;
             all.push(self.as_predicate(next)?);
@@ -135,7 +138,10 @@ impl Parser<'_> {
         if !self.is("&&") {
             return Ok(first);
         }
-        let mut all = vec![self.as_predicate(first)?];
+        let mut all = match self.as_predicate(first)? {
+            Predicate::All(all) => all,
+            other => vec![other],
+        };
         while self.takes("&&")? {
             let next = self.comparison()?;
             all.push(self.as_predicate(next)?);
@@ -190,7 +196,10 @@ impl Parser<'_> {
         if self.takes_word("like_regex")? {
             let pattern = self.text()?;
             let flags = if self.takes_word("flag")? { self.text()? } else { String::new() };
-            return Ok(Parsed::Predicate(Predicate::LikeRegex(left, matcher(&pattern, &flags)?)));
+            let matcher = matcher(&pattern, &flags)?;
+            let flags = "ismxq".chars().filter(|flag| flags.contains(*flag)).collect();
+            let found = LikeRegex { texts: left, pattern, flags, matcher };
+            return Ok(Parsed::Predicate(Predicate::LikeRegex(Box::new(found))));
         }
         Ok(Parsed::Chain(left))
     }
@@ -245,8 +254,17 @@ impl Parser<'_> {
 
     fn operators(&mut self, operand: fn(&mut Self) -> Result<Parsed>, signs: &[(&str, Operator)]) -> Result<Parsed> {
         let first = operand(self)?;
-        let Parsed::Chain(first) = first else { return Ok(first) };
-        let mut others = Vec::new();
+        let Parsed::Chain(mut first) = first else { return Ok(first) };
+        let is_same = |others: &[(Operator, Chain)]| signs.iter().any(|(_, sign)| *sign == others[0].0);
+        // `(a + b) + c` is `a + b + c`.
+        let mut others = match &mut first[..] {
+            [Step::Sum(inner, others)] if is_same(others) => {
+                let (inner, others) = (std::mem::take(inner), std::mem::take(others));
+                first = inner;
+                others
+            }
+            _ => Vec::new(),
+        };
         while let Some((_, operator)) = signs.iter().find(|(sign, _)| self.is(sign)) {
             self.tokens.next()?;
             others.push((*operator, self.chain(operand)?));

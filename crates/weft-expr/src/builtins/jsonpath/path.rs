@@ -125,5 +125,14 @@ pub(super) enum Predicate {
     Compare(Comparison, Chain, Chain),
     Exists(Chain),
     StartsWith(Chain, Chain),
-    LikeRegex(Chain, Matcher),
+    LikeRegex(Box<LikeRegex>),
+}
+
+/// `texts like_regex "pattern" flag "flags"`
+pub(super) struct LikeRegex {
+    pub(super) texts: Chain,
+    pub(super) pattern: String,
+    /// In the order `ismxq`, each once.
+    pub(super) flags: String,
+    pub(super) matcher: Matcher,
 }

@@ -44,8 +44,9 @@ impl<'a> Walk<'a> {
                     })
                 })
             }
-            Predicate::LikeRegex(texts, matcher) => {
-                let Some(texts) = self.quiet_items(texts, true)? else { return Ok(None) };
+            Predicate::LikeRegex(pattern) => {
+                let matcher = &pattern.matcher;
+                let Some(texts) = self.quiet_items(&pattern.texts, true)? else { return Ok(None) };
                 self.pairs(&texts, &[Item::Null], |walk, text, _| match text {
                     Item::Text(text) => {
                         walk.spend(text.len())?;

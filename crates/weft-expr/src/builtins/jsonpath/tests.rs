@@ -5,13 +5,14 @@
 
 use weft_format::{DataType, Result, Value};
 
+use super::canonical;
 use crate::builtins::find;
 use crate::routines::call;
 use crate::style::Local;
 use crate::text::{parse, print_as};
 
 const ANSWERS: &str = include_str!("answers.tsv");
-const TYPES: [DataType; 4] = [DataType::Jsonb, DataType::Text, DataType::Jsonb, DataType::Boolean];
+const TYPES: [DataType; 4] = [DataType::Jsonb, DataType::JsonPath, DataType::Jsonb, DataType::Boolean];
 
 fn given(name: &str, args: &[String]) -> Result<String> {
     let local = Local::fixed();
@@ -55,6 +56,28 @@ fn answers_are_those_of_postgresql() {
     assert!(wrong.is_empty(), "{} of {count} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Paths, each with its canonical text or what is wrong with it.
+const PRINTED: &str = include_str!("printed.tsv");
+
+#[test]
+fn paths_are_printed_as_postgresql_prints_them() {
+    let mut wrong = Vec::new();
+    for line in PRINTED.lines() {
+        let (path, expected) = line.split_once('\t').expect("a line is a path and its text");
+        let got = match canonical(path) {
+            Ok(text) => {
+                assert_eq!(canonical(&text).ok().as_ref(), Some(&text), "of {path}");
+                text
+            }
+            Err(error) => format!("ERROR: {} {}", error.code().sqlstate(), error.message()),
+        };
+        if got != expected {
+            wrong.push(format!("{path}\n    is {got}\n   not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), PRINTED.lines().count(), wrong.join("\n"));
+}
+
 fn query(target: &str, path: &str) -> String {
     answer("jsonb_path_query", &[target.to_owned(), path.to_owned()])
 }
@@ -68,10 +91,13 @@ fn deep_paths_and_documents_are_refused() {
     assert!(query("1", &("$".to_owned() + &".type()".repeat(10_000))).starts_with("ERROR: 54001"));
     assert!(query("1", &("$".to_owned() + &"[$".repeat(5000))).starts_with("ERROR: 54001"));
     assert!(query("1", &("$ ? ".to_owned() + &"(!".repeat(5000))).starts_with("ERROR: 54001"));
-    let sums = "1".to_owned() + &" + 1".repeat(20_000);
-    assert_eq!(query("1", &sums), "20001");
-    let conditions = "$ == 2".to_owned() + &" || $ == 1".repeat(20_000);
-    assert_eq!(query("1", &conditions), "true");
+    // Each operator of a row stands in the parentheses of the next.
+    let sums = |count: usize| "1".to_owned() + &" + 1".repeat(count);
+    assert_eq!(query("1", &sums(390)), "391");
+    assert!(query("1", &sums(20_000)).starts_with("ERROR: 54001"));
+    let conditions = |count: usize| "$ == 2".to_owned() + &" || $ == 1".repeat(count);
+    assert_eq!(query("1", &conditions(390)), "true");
+    assert!(query("1", &conditions(20_000)).starts_with("ERROR: 54001"));
     let document = "[".repeat(512) + &"]".repeat(512);
     assert_eq!(query(&document, "$.**{511}"), "[]");
     assert_eq!(query(&document, "$.**{last}.**{last}"), "");

@@ -133,6 +133,8 @@ fn is_castable(a: DataType, b: DataType) -> bool {
         DataType::Json | DataType::Jsonb => 8,
         DataType::Array(_) => 9,
         DataType::Enum(_) => 10,
+        DataType::JsonPath => 11,
+        DataType::Bit(_) | DataType::VarBit(_) => 12,
     };
     kind(a) == kind(b)
 }
