@@ -74,6 +74,10 @@ fn action(out: &mut String, event: &str, action: char) {
     let _ = write!(out, " ON {event} {words}");
 }
 
+fn not_valid(table: &Table, constraint: &str) -> &'static str {
+    if table.not_valid.iter().any(|known| known == constraint) { " NOT VALID" } else { "" }
+}
+
 /// A constraint as CREATE TABLE writes it behind its name.
 pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>, pretty: bool) -> String {
     match constraint {
@@ -90,10 +94,14 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
         Constraint::Check(table, at) => {
             let condition = unwrapped(&table.checks[at].1);
             // Not pretty: an operator has parentheses of its own.
-            match pretty || !condition.contains(' ') {
+            let mut out = match pretty || !condition.contains(' ') {
                 true => format!("CHECK ({condition})"),
                 false => format!("CHECK (({condition}))"),
+            };
+            if table.no_inherit.contains(&table.checks[at].0) {
+                out.push_str(" NO INHERIT");
             }
+            out + not_valid(table, &table.checks[at].0)
         }
         Constraint::Foreign(table, at) => {
             let key = &table.foreign_keys[at];
@@ -114,7 +122,7 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
             if key.deferrable.1 {
                 out.push_str(" INITIALLY DEFERRED");
             }
-            out
+            out + not_valid(table, &key.name)
         }
     }
 }

@@ -230,6 +230,10 @@ pub struct Table {
     pub primary_key: Option<(String, Vec<i64>)>,
     /// CHECK constraints: name and condition.
     pub checks: Vec<(String, String)>,
+    /// Names of CHECK constraints that say NO INHERIT.
+    pub no_inherit: Vec<String>,
+    /// Names of constraints that say NOT VALID.
+    pub not_valid: Vec<String>,
     /// Foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
     /// The access method.

@@ -437,7 +437,7 @@ fn constraints(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             ("contype", text(kind)),
             ("condeferrable", Datum::Bool(foreign.is_some_and(|key| key.deferrable.0))),
             ("condeferred", Datum::Bool(foreign.is_some_and(|key| key.deferrable.1))),
-            ("convalidated", Datum::Bool(true)),
+            ("convalidated", Datum::Bool(!table.not_valid.iter().any(|known| known == name))),
             ("conrelid", int(table.oid)),
             ("conindid", int(index)),
             ("confrelid", int(foreign.map_or(0, |key| key.parent))),
@@ -445,7 +445,7 @@ fn constraints(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             ("confdeltype", action(foreign.map(|key| key.on_delete))),
             ("confmatchtype", action(foreign.map(|key| if key.full { 'f' } else { 's' }))),
             ("conislocal", Datum::Bool(true)),
-            ("connoinherit", Datum::Bool(kind != "c")),
+            ("connoinherit", Datum::Bool(kind != "c" || table.no_inherit.iter().any(|known| known == name))),
             ("conkey", ints(&columns)),
             ("confkey", foreign.map_or(Datum::Null, |key| ints(&key.parent_columns))),
             (

@@ -8,8 +8,8 @@
 //! CREATE TABLE builds a whole one; ALTER TABLE builds what it adds behind the columns that are there.
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, DataType as SqlType, Expr as SqlExpr, GeneratedAs, PrimaryKeyConstraint, Spanned,
-    TableConstraint,
+    CheckConstraint, ColumnDef, ColumnOption, DataType as SqlType, Expr as SqlExpr, GeneratedAs, PrimaryKeyConstraint,
+    Spanned, TableConstraint,
 };
 use weft_expr::Local;
 use weft_format::schema::ROW_ID_COLUMN;
@@ -19,7 +19,7 @@ use weft_kernel::{NewTable, SchemaId, TableDef, Transaction};
 use super::foreign_keys::NewForeignKey;
 use super::generated::stored_generated;
 use super::index::{check_unique, unique_columns};
-use super::pieces::{NewUnique, check_length, unsupported};
+use super::pieces::{NO_INHERIT, NewUnique, check_length, marked, unsupported};
 use super::sequence::NewSequence;
 use crate::expr::{Scope, data_type_of, sequence_call};
 use crate::parse::{fold, span_position};
@@ -33,11 +33,29 @@ pub(super) const DEFAULT_METHOD: &str = "column";
 pub(super) struct Added {
     pub(super) column: Column,
     pub(super) default: Option<String>,
-    pub(super) checks: Vec<(Option<String>, Option<String>, String)>,
+    pub(super) checks: Vec<NewCheck>,
     pub(super) key: Option<(Option<String>, Vec<usize>)>,
     pub(super) uniques: Vec<NewUnique>,
     pub(super) foreign_keys: Vec<NewForeignKey>,
     pub(super) generated: Option<String>,
+}
+
+/// A CHECK constraint that is being made.
+pub(super) struct NewCheck {
+    /// If it was given.
+    pub(super) name: Option<String>,
+    /// The column at which it stands.
+    pub(super) column: Option<String>,
+    pub(super) condition: String,
+    pub(super) no_inherit: bool,
+}
+
+impl NewCheck {
+    fn new(name: Option<String>, column: Option<String>, check: &CheckConstraint) -> NewCheck {
+        // Nothing else says that it is not enforced: that is how NO INHERIT is read.
+        let no_inherit = check.enforced == Some(false);
+        NewCheck { name, column, condition: check.expr.to_string(), no_inherit }
+    }
 }
 
 pub(super) struct Building<'a> {
@@ -45,8 +63,7 @@ pub(super) struct Building<'a> {
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
     pub(super) defaults: Vec<Option<String>>,
-    /// Name if given, the column it stands at, the condition.
-    pub(super) checks: Vec<(Option<String>, Option<String>, String)>,
+    pub(super) checks: Vec<NewCheck>,
     key: Option<(Option<String>, Vec<usize>)>,
     pub(super) uniques: Vec<NewUnique>,
     pub(super) foreign_keys: Vec<NewForeignKey>,
@@ -160,7 +177,7 @@ impl<'a> Building<'a> {
                 }
                 ColumnOption::Check(check) => {
                     let given = constraint_name.or_else(|| check.name.as_ref().map(fold));
-                    self.checks.push((given, Some(name.clone()), check.expr.to_string()));
+                    self.checks.push(NewCheck::new(given, Some(name.clone()), check));
                 }
                 ColumnOption::Unique(unique) => {
                     check_unique(unique).map_err(|error| self.place(error, column.name.span))?;
@@ -209,7 +226,7 @@ impl<'a> Building<'a> {
                 self.primary_key(key.name.as_ref().map(fold), ordinals)
             }
             TableConstraint::Check(check) => {
-                self.checks.push((check.name.as_ref().map(fold), None, check.expr.to_string()));
+                self.checks.push(NewCheck::new(check.name.as_ref().map(fold), None, check));
                 Ok(())
             }
             TableConstraint::Unique(unique) => {
@@ -303,7 +320,8 @@ impl<'a> Building<'a> {
         let names = self.columns.iter().map(|column| (column.name.as_str(), column.data_type));
         let scope = Scope::empty().with(&self.name, names);
         let mut checks: Vec<(String, String)> = Vec::with_capacity(self.checks.len());
-        for (given, column, condition) in self.checks {
+        let mut properties = properties;
+        for NewCheck { name: given, column, condition, no_inherit } in self.checks {
             let condition = stored_check(&condition, &scope, local)?;
             let name = match given {
                 Some(name) if checks.iter().any(|(known, _)| *known == name) => {
@@ -313,6 +331,9 @@ impl<'a> Building<'a> {
                 Some(name) => name,
                 None => free_check_name(&self.name, column.as_deref(), &checks),
             };
+            if no_inherit {
+                properties.push((marked(NO_INHERIT, &name), "true".into()));
+            }
             checks.push((name, condition));
         }
         let (key_name, key) = match self.key {

@@ -20,9 +20,9 @@ use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, TableRef, Transaction};
 use weft_pgcatalog::quoted;
 
-use super::building::{Building, check_column_name};
+use super::building::{Building, NewCheck, check_column_name};
 use super::comment::{self, About};
-use super::pieces::{NewUnique, without_table};
+use super::pieces::{NO_INHERIT, NewUnique, marked, without_table};
 use super::sequence::{self, NewSequence};
 use crate::parse::{Like, Parsed, parse, parse_expression};
 use crate::resolve::{self, Relation};
@@ -161,7 +161,12 @@ fn copy_table(txn: &Transaction, table: &TableRef, options: Options, building: &
     }
     if options.constraints {
         for (name, condition) in &def.checks {
-            building.checks.push((Some(name.clone()), None, without_table(condition, &def.name)?));
+            building.checks.push(NewCheck {
+                name: Some(name.clone()),
+                column: None,
+                condition: without_table(condition, &def.name)?,
+                no_inherit: def.properties.contains_key(&marked(NO_INHERIT, name)),
+            });
         }
     }
     let mut indexes = Vec::new();

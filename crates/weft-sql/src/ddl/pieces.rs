@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr as SqlExpr, visit_expressions_mut};
 use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
-use weft_kernel::TableRef;
+use weft_kernel::{TableDef, TableRef};
 
 use crate::parse::{fold, parse_expression, span_position};
 
@@ -14,6 +14,42 @@ const NAME_BYTES_MAX: usize = 255;
 
 /// The property of a table that says what a commit does with it.
 pub(crate) const ON_COMMIT: &str = "on_commit";
+
+/// The mark of a constraint that tables below do not get.
+pub(crate) const NO_INHERIT: &str = "no_inherit";
+
+/// The mark of a constraint that not all rows were tested against.
+pub(crate) const NOT_VALID: &str = "not_valid";
+
+/// The property of a table that marks a constraint.
+pub(crate) fn marked(mark: &str, constraint: &str) -> String {
+    format!("{mark}.{constraint}")
+}
+
+/// The constraints of a table that have a mark.
+pub(crate) fn with_mark<'a>(def: &'a TableDef, mark: &'a str) -> impl Iterator<Item = &'a str> {
+    let names = def.properties.keys().filter_map(move |property| property.strip_prefix(mark));
+    names.filter_map(|name| name.strip_prefix('.'))
+}
+
+/// Takes the marks from a constraint, or gives them to its new name.
+pub(super) fn move_marks(def: &mut TableDef, constraint: &str, new: Option<&str>) {
+    for mark in [NO_INHERIT, NOT_VALID] {
+        if let (Some(value), Some(new)) = (def.properties.remove(&marked(mark, constraint)), new) {
+            def.properties.insert(marked(mark, new), value);
+        }
+    }
+}
+
+/// Takes the marks of constraints that are gone.
+pub(super) fn forget_marks(def: &mut TableDef) {
+    let names = def.checks.iter().map(|(name, _)| name).chain(def.foreign_keys.iter().map(|key| &key.name));
+    let names: Vec<String> = names.cloned().collect();
+    def.properties.retain(|property, _| match property.split_once('.') {
+        Some((NO_INHERIT | NOT_VALID, name)) => names.iter().any(|known| known == name),
+        _ => true,
+    });
+}
 
 /// A UNIQUE constraint: the columns' ordinals, and the name if it was given.
 pub(crate) struct NewUnique {

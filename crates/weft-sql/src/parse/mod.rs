@@ -19,6 +19,7 @@ mod joins;
 mod lock;
 mod merge;
 mod names;
+mod only;
 mod own;
 mod parsed;
 mod parser;

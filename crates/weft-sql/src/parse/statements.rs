@@ -7,7 +7,7 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, frames, history, joins, merge, own, periods, plain_words, set_columns, subqueries,
+    conflict, constraints, frames, history, joins, merge, only, own, periods, plain_words, set_columns, subqueries,
     table_operations, tables, tokens, views, with,
 };
 
@@ -45,6 +45,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
     let statement = &*periods::with_periods(source, statement)?;
     let statement = &*plain_words::in_plain_words(statement);
+    let statement = &*only::written_plainly(source, statement)?;
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_kernel::{Mark, Transaction};
+use weft_kernel::{IsolationLevel, Mark, Transaction};
 
 use crate::settings::Settings;
 
@@ -11,6 +11,8 @@ pub(super) struct Block {
     /// None once it failed without a savepoint to go back to: then its locks and its snapshot are gone.
     pub(super) txn: Option<Transaction>,
     pub(super) failed: bool,
+    /// The isolation level.
+    pub(super) level: IsolationLevel,
     pub(super) read_only: bool,
     /// It reads a moment of the past.
     pub(super) as_of: bool,

@@ -26,6 +26,7 @@ use weft_pgcatalog::{
 
 use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
+use crate::ddl::{NO_INHERIT, NOT_VALID, with_mark};
 use crate::row::{generated, predicate_text};
 use crate::types;
 use crate::view_columns::view_columns;
@@ -200,6 +201,8 @@ fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u
         columns: columns.map(column).collect(),
         primary_key: def.primary_key.as_ref().map(|name| (name.clone(), own.all(&def.schema.key))),
         checks: def.checks.clone(),
+        no_inherit: with_mark(def, NO_INHERIT).map(str::to_owned).collect(),
+        not_valid: with_mark(def, NOT_VALID).map(str::to_owned).collect(),
         foreign_keys: def.foreign_keys.iter().map(foreign_key).collect(),
         method: def.method.clone(),
         options: def.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),

@@ -237,10 +237,12 @@ impl Session {
     fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
         self.activity.is_in(txn.id().0);
+        let level = txn.level();
         let as_of = txn.is_past();
         self.block = Some(Block {
             txn: Some(txn),
             failed: false,
+            level,
             read_only: as_of || modes.read_only.unwrap_or(self.settings.read_only),
             as_of,
             implicit,
@@ -272,6 +274,7 @@ impl Session {
                 return Err(Error::new(Code::ActiveTransaction, message).hint("name the level in BEGIN"));
             }
             txn.set_level(level)?;
+            block.level = level;
         }
         block.read_only = modes.read_only.unwrap_or(block.read_only);
         Ok(())
@@ -307,6 +310,7 @@ impl Session {
         txn.set_level(IsolationLevel::RepeatableRead)?;
         txn.set_snapshot(ts)?;
         (block.read_only, block.started, block.as_of) = (true, true, true);
+        block.level = IsolationLevel::RepeatableRead;
         Ok(())
     }
 
@@ -339,8 +343,7 @@ impl Session {
 
     /// The isolation level of the open transaction, or of the next one.
     pub(super) fn isolation(&self) -> IsolationLevel {
-        let open = self.block.as_ref().and_then(|block| block.txn.as_ref());
-        open.map_or(self.settings.isolation, Transaction::level)
+        self.block.as_ref().map_or(self.settings.isolation, |block| block.level)
     }
 
     fn begin_kernel(&mut self, level: IsolationLevel) -> Result<Transaction> {
@@ -422,6 +425,26 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// COMMIT or ROLLBACK, perhaps AND CHAIN: then another transaction with the same characteristics begins. False when
+    /// it was rolled back. A commit that fails begins none.
+    pub(super) fn end(&mut self, commits: bool, chain: bool) -> Result<bool> {
+        let modes = match (&self.block, chain) {
+            (Some(block), true) if !block.implicit => {
+                Some(Modes { read_only: Some(block.read_only), level: Some(block.level) })
+            }
+            (_, true) => {
+                let what = if commits { "COMMIT AND CHAIN" } else { "ROLLBACK AND CHAIN" };
+                return Err(self.fail(only_in_block(what)));
+            }
+            (_, false) => None,
+        };
+        let committed = if commits { self.commit()? } else { self.rollback().map(|()| false)? };
+        match modes {
+            Some(modes) => self.open_block(modes, false).map(|()| committed),
+            None => Ok(committed),
+        }
     }
 
     /// SAVEPOINT

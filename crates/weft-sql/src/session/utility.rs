@@ -208,15 +208,15 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
             session.begin(modes_of(modes)?)?;
             if *begin { "BEGIN" } else { "START TRANSACTION" }
         }
-        Statement::Commit { chain: false, modifier: None, .. } => {
-            if session.commit()? {
+        Statement::Commit { chain, modifier: None, .. } => {
+            if session.end(true, *chain)? {
                 "COMMIT"
             } else {
                 "ROLLBACK"
             }
         }
-        Statement::Rollback { chain: false, savepoint: None } => {
-            session.rollback()?;
+        Statement::Rollback { chain, savepoint: None } => {
+            session.end(false, *chain)?;
             "ROLLBACK"
         }
         Statement::Rollback { chain: false, savepoint: Some(name) } => {
@@ -231,7 +231,9 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
             session.release_savepoint(&fold(name))?;
             "RELEASE"
         }
-        Statement::Commit { .. } | Statement::Rollback { .. } => return Err(unsupported("AND CHAIN")),
+        Statement::Commit { .. } | Statement::Rollback { .. } => {
+            return Err(unsupported("this form of COMMIT or ROLLBACK"));
+        }
         _ => return Ok(None),
     };
     Ok(Some(Outcome::done(Tag::Done(tag))))

@@ -10,6 +10,7 @@ use weft_kernel::{IndexRef, NewTable, TableDef};
 use super::Altering;
 use super::rows::{contains_nulls, each_row, has_row, rewrite};
 use crate::ddl::building::{Building, check_default, check_default_life};
+use crate::ddl::pieces::forget_marks;
 use crate::ddl::sequence::NewSequence;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
@@ -54,8 +55,8 @@ impl Altering<'_> {
         } else {
             self.put_column(ordinal, added.column, added.default)?;
         }
-        for (given, column, condition) in added.checks {
-            self.add_check(given, column.as_deref(), condition, false)?;
+        for check in added.checks {
+            self.add_check(check, false)?;
         }
         if let Some((name, columns)) = added.key {
             self.add_primary_key(name, columns)?;
@@ -149,6 +150,7 @@ impl Altering<'_> {
             def.defaults[ordinal] = None;
             def.checks = kept;
             def.foreign_keys.retain(|key| !key.columns.contains(&ordinal));
+            forget_marks(def);
             def.properties.retain(|property, _| *property != format!("identity.{ordinal}"));
             def.properties.remove(&generated_property(ordinal));
             forget_bloom(def, &name, None);

@@ -8,12 +8,13 @@ use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Column, DataType, Error, Predicate, Result};
 use weft_kernel::{ForeignKey, IndexRef, NewTable, TableRef};
 
+use super::Altering;
 use super::columns::{fresh, nulls};
 use super::rows::{contains_nulls, each_batch, has_row, rewrite};
-use super::{Altering, unsupported};
-use crate::ddl::building::{Building, free_check_name};
+use crate::ddl::building::{Building, NewCheck, free_check_name};
 use crate::ddl::comment::{self, About};
 use crate::ddl::foreign_keys::{NewForeignKey, deferrable, resolve};
+use crate::ddl::pieces::{NO_INHERIT, NOT_VALID, marked, move_marks};
 use crate::notice::Notice;
 use crate::parse::fold;
 use crate::row::{stored_check, table_scope};
@@ -27,8 +28,8 @@ impl Altering<'_> {
         if let Some((name, columns)) = added.key {
             return self.add_primary_key(name, columns);
         }
-        for (given, column, condition) in added.checks {
-            self.add_check(given, column.as_deref(), condition, not_valid)?;
+        for check in added.checks {
+            self.add_check(check, not_valid)?;
         }
         for unique in added.uniques {
             if let Some(name) = unique.name.as_deref().filter(|name| self.has_constraint(name)) {
@@ -99,24 +100,22 @@ impl Altering<'_> {
     }
 
     /// Adds a CHECK constraint.
-    pub(super) fn add_check(
-        &mut self,
-        given: Option<String>,
-        column: Option<&str>,
-        condition: String,
-        not_valid: bool,
-    ) -> Result<()> {
+    pub(super) fn add_check(&mut self, check: NewCheck, not_valid: bool) -> Result<()> {
+        let NewCheck { name: given, column, condition, no_inherit } = check;
         let scope = table_scope(self.name(), &self.table.def.schema, crate::expr::Scope::empty());
         let condition = stored_check(&condition, &scope, self.eval.local)?;
         let name = match given {
             Some(name) if self.has_constraint(&name) => return Err(self.taken(&name)),
             Some(name) => name,
-            None => free_check_name(self.name(), column, &self.table.def.checks),
+            None => free_check_name(self.name(), column.as_deref(), &self.table.def.checks),
         };
         if !not_valid {
             self.test_check(&name, &condition)?;
         }
         self.alter(|def| {
+            for (mark, _) in [(NO_INHERIT, no_inherit), (NOT_VALID, not_valid)].into_iter().filter(|(_, is)| *is) {
+                def.properties.insert(marked(mark, &name), "true".into());
+            }
             def.checks.push((name, condition));
             Ok(())
         })
@@ -138,6 +137,8 @@ impl Altering<'_> {
         }
         let names: Vec<String> = added.iter().map(|key| key.name.clone()).collect();
         self.alter(|def| {
+            let marks = added.iter().filter(|_| not_valid).map(|key| (marked(NOT_VALID, &key.name), "true".into()));
+            def.properties.extend(marks);
             def.foreign_keys.extend(added);
             Ok(())
         })?;
@@ -197,12 +198,14 @@ impl Altering<'_> {
         if def.checks.iter().any(|(known, _)| *known == name) {
             return self.alter(|def| {
                 def.checks.retain(|(known, _)| *known != name);
+                move_marks(def, &name, None);
                 Ok(())
             });
         }
         if def.foreign_keys.iter().any(|key| key.name == name) {
             return self.alter(|def| {
                 def.foreign_keys.retain(|key| key.name != name);
+                move_marks(def, &name, None);
                 Ok(())
             });
         }
@@ -239,6 +242,7 @@ impl Altering<'_> {
             self.notices.push(Notice::plain(message));
             let altered = self.txn.alter_table(&child, |def| {
                 def.foreign_keys.retain(|known| known.name != key.name);
+                move_marks(def, &key.name, None);
                 Ok(())
             })?;
             if altered.id() == self.table.id() {
@@ -252,15 +256,33 @@ impl Altering<'_> {
     pub(super) fn validate_constraint(&mut self, name: &Ident) -> Result<()> {
         let name = fold(name);
         if let Some((_, condition)) = self.table.def.checks.iter().find(|(known, _)| *known == name) {
-            return self.test_check(&name, &condition.clone());
+            self.test_check(&name, &condition.clone())?;
+            return self.note_valid(&name);
         }
         if self.table.def.foreign_keys.iter().any(|key| key.name == name) {
-            return self.test_foreign_key(&name);
+            self.test_foreign_key(&name)?;
+            return self.note_valid(&name);
         }
         if self.has_constraint(&name) {
-            return Err(unsupported("VALIDATE CONSTRAINT of another kind than CHECK and FOREIGN KEY"));
+            let message = format!(
+                "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
+                self.name()
+            );
+            return Err(Error::new(Code::WrongObjectType, message).about(self.name(), None, Some(&name)));
         }
         Err(self.no_constraint(&name))
+    }
+
+    /// All rows pass a constraint.
+    fn note_valid(&mut self, name: &str) -> Result<()> {
+        let mark = marked(NOT_VALID, name);
+        if !self.table.def.properties.contains_key(&mark) {
+            return Ok(());
+        }
+        self.alter(|def| {
+            def.properties.remove(&mark);
+            Ok(())
+        })
     }
 
     /// Whether the table has a constraint of a name.

@@ -11,7 +11,7 @@ use super::Altering;
 use super::columns::forget_bloom;
 use crate::ddl::building::check_column_name;
 use crate::ddl::comment;
-use crate::ddl::pieces::check_length;
+use crate::ddl::pieces::{check_length, move_marks};
 use crate::parse::{fold, parse_expression, table_name};
 use crate::resolve::{self, Relation};
 use crate::row::GENERATED;
@@ -61,6 +61,7 @@ impl Altering<'_> {
             return rename_index(self.txn, known.def.namespace, &old, &new);
         }
         self.alter(|def| {
+            move_marks(def, &old, Some(&new));
             if def.primary_key.as_deref() == Some(&old) {
                 def.primary_key = Some(new.clone());
             }
