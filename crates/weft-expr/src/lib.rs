@@ -16,6 +16,7 @@
 //!     └── sql                                              its text
 //!   types                                                  in which types operands meet
 //!   text                                                   values as PostgreSQL reads and writes them
+//!   domains                                                what domains allow of values
 //!   style, zone                                            what a session's texts mean; time zones
 //! ```
 //!
@@ -36,6 +37,7 @@ mod cast;
 mod check;
 mod codec;
 mod days;
+pub mod domains;
 mod eval;
 mod functions;
 pub mod json;

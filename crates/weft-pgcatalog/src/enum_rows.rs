@@ -3,11 +3,12 @@
 use weft_format::bloom::hash_word;
 
 use crate::making::Rows;
-use crate::user_types::{UserType, array_oid};
+use crate::user_types::{TypeKind, UserType, array_oid};
 use crate::value::Datum;
 
 /// An enum, and the type of arrays of it.
 pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType) {
+    let TypeKind::Enum(_) = known.kind else { return };
     let array = array_oid(known.oid);
     let kinds = [
         (known.oid, known.name.clone(), ("e", "E", 4), (0, array), "enum_"),
@@ -48,7 +49,8 @@ pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType) {
 
 /// The labels of an enum, in their order.
 pub(crate) fn labels(rows: &mut Rows<'_>, known: &UserType) {
-    for (number, (code, label)) in (1..).zip(&known.labels) {
+    let TypeKind::Enum(labels) = &known.kind else { return };
+    for (number, (code, label)) in (1..).zip(labels) {
         // Numbers of labels are of a range of their own, and stay when others come.
         let hash = hash_word(u64::from(known.oid) << 40 ^ code.cast_unsigned()) as u32;
         let oid = i64::from(0x6000_0000 | hash & 0x0fff_ffff);

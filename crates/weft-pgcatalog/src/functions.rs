@@ -11,6 +11,7 @@ use weft_format::{Code, DataType, Error, Result, Value};
 
 use crate::cast::{object_named, text_of};
 use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
+use crate::domain_rows;
 use crate::function::{
     Arguments, Function, boolean, function, int4, int8, json_text, lenient, name, nothing, null, oid, set, text, time,
     zero,
@@ -267,7 +268,8 @@ static FUNCTIONS: &[Function] = &[
     function("pg_get_constraintdef", (1, 2), text, |call| {
         let found = call.snapshot.constraint(call.int(0));
         let pretty = call.values.get(1).is_some_and(Datum::is_true);
-        known(found.map(|constraint| constraint_definition(call.snapshot, constraint, pretty)))
+        let text = found.map(|constraint| constraint_definition(call.snapshot, constraint, pretty));
+        known(text.or_else(|| domain_rows::definition(call.snapshot, call.int(0), pretty)))
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.known_relation(0)?;

@@ -27,6 +27,7 @@ mod classify;
 mod declared;
 mod definitions;
 mod dependencies;
+mod domain_rows;
 mod enum_rows;
 mod eval;
 mod function;
@@ -65,7 +66,7 @@ pub use snapshot::{
     CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
     Snapshot, Stop, quoted,
 };
-pub use user_types::{UserType, array_oid};
+pub use user_types::{Domain, TypeKind, UserType, array_oid};
 pub use wanted::Wanted;
 
 #[cfg(test)]

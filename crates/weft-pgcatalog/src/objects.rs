@@ -260,8 +260,10 @@ pub struct Materialized {
 pub struct Column {
     /// Name.
     pub name: String,
-    /// Type.
+    /// Type; of a domain the type of its values.
     pub data_type: DataType,
+    /// The number of the domain that is its type, and whether it has arrays of it.
+    pub domain: Option<(u32, bool)>,
     /// NOT NULL
     pub not_null: bool,
     /// It was dropped.

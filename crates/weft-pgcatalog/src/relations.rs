@@ -5,7 +5,7 @@ use crate::making::Rows;
 use crate::snapshot::{INFORMATION_SCHEMA, Snapshot};
 use crate::value::{Datum, Row};
 use crate::wanted::Wanted;
-use crate::{monitor, procs, roles, rows, standard, types};
+use crate::{domain_rows, monitor, procs, roles, rows, standard, types};
 
 /// The rows of a relation.
 pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<Row> {
@@ -23,6 +23,9 @@ pub(crate) fn wanted_rows(relation: &'static Relation, snapshot: &Snapshot, want
         "pg_type" | "pg_enum" | "pg_collation" | "pg_am" | "pg_opclass" | "pg_language" | "pg_range"
         | "pg_extension" => {
             types::fill(relation.name, &mut rows, snapshot);
+            if relation.name == "pg_type" {
+                domain_rows::types(&mut rows, snapshot);
+            }
         }
         "pg_stat_gssapi" | "pg_stat_ssl" => rows.add([("pid", Datum::Int(snapshot.backend))]),
         "pg_roles" | "pg_authid" | "pg_shadow" | "pg_auth_members" | "pg_group" | "pg_user" | "pg_database"

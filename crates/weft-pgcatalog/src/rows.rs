@@ -8,6 +8,7 @@
 
 use crate::definitions::{check_condition, default_text, index_definition};
 use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE};
+use crate::domain_rows;
 use crate::making::Rows;
 use crate::objects::Constraint;
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
@@ -323,7 +324,7 @@ fn attributes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
                 identity: column.identity.map_or("", |always| if always { "a" } else { "d" }),
                 generated: column.generated,
                 dropped: column.dropped,
-                ..plain_attribute(table.oid, &column.name, number, type_of(column.data_type))
+                ..plain_attribute(table.oid, &column.name, number, domain_rows::column_type(column))
             });
         }
     }
@@ -406,6 +407,7 @@ fn indexes(rows: &mut Rows<'_>, snapshot: &Snapshot) {
 }
 
 fn constraints(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    domain_rows::constraints(rows, snapshot);
     let mut all = Vec::new();
     rows.scope.tables(snapshot).into_iter().for_each(|table| snapshot.add_constraints(table, &mut all));
     for (oid, constraint) in all {

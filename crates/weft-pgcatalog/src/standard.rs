@@ -8,6 +8,7 @@
 use weft_format::DataType;
 
 use crate::definitions::constraint_definition;
+use crate::domain_rows;
 use crate::making::Rows;
 use crate::objects::{Constraint, ForeignKey, Index, Table};
 use crate::privileges;
@@ -84,6 +85,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
         | "administrable_role_authorizations" => {
             privileges::fill(name, rows, snapshot);
         }
+        _ if domain_rows::standard(name, rows, snapshot) => {}
         _ => constraints(name, rows, snapshot),
     }
 }
@@ -138,6 +140,8 @@ struct Column<'a> {
     identity: Option<bool>,
     generated: Option<&'a str>,
     updatable: bool,
+    /// The number of the domain that is its type.
+    domain: Option<u32>,
 }
 
 fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
@@ -152,6 +156,7 @@ fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
         identity: None,
         generated: None,
         updatable: false,
+        domain: None,
     };
     for known in rows.scope.declared() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
@@ -167,6 +172,7 @@ fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
                 identity: column.identity,
                 generated: column.default.as_deref().filter(|_| column.generated),
                 updatable: true,
+                domain: column.domain.filter(|(_, each)| !each).map(|(oid, _)| oid),
                 ..plain(table.schema, &table.name, &column.name, number, type_of(column.data_type))
             };
             add_column(rows, snapshot, &described);
@@ -203,6 +209,7 @@ impl Kinds<'_> {
 
 fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
     let (oid, modifier) = column.data_type;
+    let domain = column.domain.and_then(|oid| snapshot.user_type(oid.into())).map(|(known, _)| known);
     let name = by_oid(oid).map_or("text", |row| row.name);
     let Kinds { kind, udt_schema, udt_name } = Kinds::of(snapshot, oid, name);
     let number = |number: i64| Datum::Int(number);
@@ -263,6 +270,9 @@ fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
         ("is_generated", text(if column.generated.is_some() { "ALWAYS" } else { "NEVER" })),
         ("generation_expression", column.generated.map_or(Datum::Null, text)),
         ("is_updatable", yes_no(column.updatable)),
+        ("domain_catalog", domain.map_or(Datum::Null, |_| text(&snapshot.database))),
+        ("domain_schema", domain.map_or(Datum::Null, |known| text(snapshot.schema_name(known.schema)))),
+        ("domain_name", domain.map_or(Datum::Null, |known| text(&known.name))),
     ]);
 }
 

@@ -9,7 +9,16 @@ use super::*;
 use crate::rights::{Access, Role};
 
 fn column(name: &str, data_type: DataType, not_null: bool) -> Column {
-    Column { name: name.into(), data_type, not_null, dropped: false, default: None, identity: None, generated: false }
+    Column {
+        name: name.into(),
+        data_type,
+        not_null,
+        dropped: false,
+        domain: None,
+        default: None,
+        identity: None,
+        generated: false,
+    }
 }
 
 fn sequence(oid: u32, name: &str) -> Sequence {

@@ -47,6 +47,17 @@ impl TypeRow {
         self.fields[11]
     }
 
+    pub(crate) fn category(&self) -> &'static str {
+        self.fields[5]
+    }
+
+    /// The name of its input function, with another ending.
+    pub(crate) fn function(&self, ending: &str) -> String {
+        let stem = self.fields[9].strip_suffix("in").unwrap_or(self.fields[9]);
+        let stem = if self.fields[9] == "array_in" { "array_" } else { stem };
+        format!("{stem}{ending}")
+    }
+
     pub(crate) fn collation(&self) -> i64 {
         self.number(12)
     }
@@ -323,11 +334,7 @@ fn add_type(rows: &mut Rows<'_>, row: &'static TypeRow) {
     let text = |place: usize| Datum::text(row.fields[place]);
     let number = |place: usize| Datum::Int(row.number(place));
     let flag = |place: usize| Datum::Bool(row.fields[place] == "t");
-    let function = |ending: &str| {
-        let stem = row.fields[9].strip_suffix("in").unwrap_or(row.fields[9]);
-        let stem = if row.fields[9] == "array_in" { "array_" } else { stem };
-        Datum::text(format!("{stem}{ending}"))
-    };
+    let function = |ending: &str| Datum::text(row.function(ending));
     // Types with a length or a precision, and arrays of them.
     let of = by_oid(row.element()).filter(|_| row.fields[9] == "array_in").map_or(row.name, |element| element.name);
     let modified =

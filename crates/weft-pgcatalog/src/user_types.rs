@@ -1,6 +1,8 @@
 //! Types that users made, as plain data.
 
-/// An enum that a user made.
+use weft_format::DataType;
+
+/// A type that a user made.
 #[derive(Clone, Debug)]
 pub struct UserType {
     /// Number.
@@ -9,8 +11,32 @@ pub struct UserType {
     pub schema: u32,
     /// Name.
     pub name: String,
-    /// In their order, with their codes.
-    pub labels: Vec<(i64, String)>,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// A kind of type that users make.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// An enum: labels in their order, with their codes.
+    Enum(Vec<(i64, String)>),
+    /// A domain.
+    Domain(Domain),
+}
+
+/// A domain.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    /// The type of its values.
+    pub base: DataType,
+    /// The number of the domain that it is made of.
+    pub below: Option<u32>,
+    /// NOT NULL
+    pub not_null: bool,
+    /// DEFAULT
+    pub default: Option<String>,
+    /// CHECK constraints: name, condition, whether all values are known to satisfy it.
+    pub checks: Vec<(String, String, bool)>,
 }
 
 /// The number of the type of arrays of a relation's rows, or of a user's type.

@@ -56,7 +56,9 @@ pub(crate) fn expand_part(txn: &Transaction, part: &mut Expr) -> Result<()> {
 
 /// A query with its views as subqueries, for who looks at its columns only.
 pub(crate) fn expand_unread(txn: &Transaction, query: &Query) -> Result<Statement> {
-    let mut statement = Statement::Query(Box::new(query.clone()));
+    let mut query = query.clone();
+    types::run(txn, &mut query)?;
+    let mut statement = Statement::Query(Box::new(query));
     let mut names = Names::new(txn, Use::Expand { is_read: false });
     match VisitMut::visit(&mut statement, &mut names) {
         ControlFlow::Continue(()) => Ok(statement),
@@ -277,6 +279,7 @@ impl Names<'_> {
         let sql = format!("SELECT {} FROM ({text}) AS {}", items.join(", "), quoted(&view.name));
         let Some(Parsed::Sql { statement, .. }) = parse(&sql)?.pop() else { return Err(damaged()) };
         let Statement::Query(mut query) = *statement else { return Err(damaged()) };
+        types::run(self.txn, &mut query)?;
         let is_read = matches!(self.use_of, Use::Expand { is_read: true });
         let use_of = Use::Expand { is_read };
         let mut names = Names { depth: self.depth + 1, ..Names::new(self.txn, use_of) };

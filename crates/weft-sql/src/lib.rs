@@ -22,6 +22,7 @@ mod context;
 mod copy;
 mod ddl;
 mod dml;
+mod domains;
 mod engine;
 mod expansion;
 pub mod expr;

@@ -9,6 +9,9 @@
 //! is stored, the names of users' types are replaced by names that say which enum they mean; what is shown of stored
 //! texts has the types' own names again.
 //!
+//! Domains are named by the numbers of their objects; a cast to one becomes, before it is bound, a call that tests what
+//! was cast to the base type (`domains`). Views keep the cast.
+//!
 //! 1. Labels that a transaction adds to an enum from before are known once it has committed, and not before: else
 //!    another could store one that does not come to be.
 
@@ -17,17 +20,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CreateIndex, CreateTable, CreateView,
-    DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CastKind, CreateIndex, CreateTable,
+    CreateView, DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
 };
+use weft_expr::domains as known_domains;
 use weft_format::enums::{self, EnumId, Labels, Owner};
 use weft_format::{Code, DataType, Error, Result, Schema};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 
+use crate::domains::{self, Resolved};
 use crate::expr::data_type_of;
 use crate::parse::table_name;
 use crate::resolve;
+use crate::row::bind_rules;
 
 /// The labels of an enum, as its object has them.
 pub(crate) const LABELS: &str = "labels";
@@ -48,7 +54,12 @@ pub(crate) fn labels_of(object: &Object) -> Result<Labels> {
 
 /// Makes the enums known that a transaction sees (types 1).
 pub(crate) fn note_all(txn: &Transaction) -> Result<()> {
-    txn.objects_of(ObjectKind::Type).iter().try_for_each(|(_, first)| note(txn, first))
+    enums(txn).try_for_each(|(_, first)| note(txn, &first))
+}
+
+/// The enums that a transaction sees, and what they were before it changed them.
+fn enums(txn: &Transaction) -> impl Iterator<Item = (Arc<Object>, Arc<Object>)> {
+    txn.objects_of(ObjectKind::Type).into_iter().filter(|(object, _)| !domains::is_domain(object))
 }
 
 /// Makes an enum known.
@@ -64,6 +75,11 @@ pub(crate) fn hold(txn: &mut Transaction, text: &dyn std::fmt::Display) -> Resul
         return Ok(());
     }
     let text = text.to_string();
+    for (object, _) in txn.objects_of(ObjectKind::Type) {
+        if domains::is_domain(&object) && text.contains(&domains::fixed_name(object.id).to_string()) {
+            txn.hold_object(&object)?;
+        }
+    }
     hold_those(txn, |id| text.contains(&id.fixed_name()))
 }
 
@@ -77,7 +93,7 @@ pub(crate) fn hold_columns(txn: &mut Transaction, schema: &Schema) -> Result<()>
 }
 
 fn hold_those(txn: &mut Transaction, is_named: impl Fn(EnumId) -> bool) -> Result<()> {
-    for (object, _) in txn.objects_of(ObjectKind::Type) {
+    for (object, _) in enums(txn).collect::<Vec<_>>() {
         if is_named(id_of(&object)?) {
             txn.hold_object(&object)?;
         }
@@ -96,21 +112,38 @@ pub(crate) fn fixed_name(id: EnumId) -> ObjectName {
     ObjectName::from(vec![Ident::with_quote('"', id.fixed_name())])
 }
 
+/// A users' type, as a fixed name says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// An enum.
+    Enum(EnumId),
+    /// A domain: the number of its object.
+    Domain(u32),
+}
+
+impl Named {
+    /// What a fixed name means.
+    fn of(name: &str) -> Option<Named> {
+        EnumId::of_fixed_name(name).map(Named::Enum).or_else(|| domains::of_fixed_name(name).map(Named::Domain))
+    }
+}
+
 /// A stored text as users read it, with what `name_of` calls the types: their names with their schemas, so that the
 /// text means the same with whatever search path it is read.
-pub(crate) fn shown<'t>(text: &'t str, name_of: &dyn Fn(EnumId) -> String) -> Cow<'t, str> {
-    const BEGIN: &str = "\"weft.enum.";
+pub(crate) fn shown<'t>(text: &'t str, name_of: &dyn Fn(Named) -> String) -> Cow<'t, str> {
+    const BEGIN: &str = "\"weft.";
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(BEGIN) {
         let (before, found) = rest.split_at(at);
         let name = found[1..].split('"').next().unwrap_or_default();
         out.push_str(before);
-        match EnumId::of_fixed_name(name) {
-            Some(id) => out.push_str(&name_of(id)),
+        let named = Named::of(name);
+        match named {
+            Some(named) => out.push_str(&name_of(named)),
             None => out.push_str(&found[..name.len() + 1]),
         }
-        rest = found.get(name.len() + if EnumId::of_fixed_name(name).is_some() { 2 } else { 1 }..).unwrap_or_default();
+        rest = found.get(name.len() + if named.is_some() { 2 } else { 1 }..).unwrap_or_default();
     }
     if out.is_empty() {
         return Cow::Borrowed(text);
@@ -121,6 +154,9 @@ pub(crate) fn shown<'t>(text: &'t str, name_of: &dyn Fn(EnumId) -> String) -> Co
 
 /// What may name types outside of its expressions.
 pub(crate) trait NamesTypes: VisitMut + Clone {
+    /// Whether it is kept, or run: what runs has calls in the place of casts to domains.
+    const IS_RUN: bool = false;
+
     /// Those.
     fn types(&mut self) -> Vec<&mut SqlType> {
         Vec::new()
@@ -132,6 +168,8 @@ impl NamesTypes for CreateIndex {}
 impl NamesTypes for CreateView {}
 
 impl NamesTypes for Statement {
+    const IS_RUN: bool = true;
+
     fn types(&mut self) -> Vec<&mut SqlType> {
         match self {
             Statement::CreateTable(create) => create.types(),
@@ -175,8 +213,19 @@ pub(crate) fn fixed<'s, T: NamesTypes>(txn: &Transaction, part: &'s T) -> Result
     for named in fixed.types() {
         fix(txn, named)?;
     }
-    match VisitMut::visit(&mut fixed, &mut Types { txn }) {
+    match VisitMut::visit(&mut fixed, &mut Types { txn, is_run: T::IS_RUN }) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(fixed)),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Puts calls in the place of a stored query's casts to domains.
+pub(crate) fn run(txn: &Transaction, query: &mut Query) -> Result<()> {
+    if !txn.has_objects(ObjectKind::Type) {
+        return Ok(());
+    }
+    match VisitMut::visit(query, &mut Types { txn, is_run: true }) {
+        ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
@@ -187,27 +236,64 @@ pub(crate) fn type_named(txn: &Transaction, named: &SqlType) -> Result<DataType>
         note_all(txn)?;
         let mut named = named.clone();
         fix(txn, &mut named)?;
-        return data_type_of(&named);
+        let plain = domains::plain_type(txn, &named)?;
+        return data_type_of(plain.as_ref().map_or(&named, |domain| &domain.base));
     }
     data_type_of(named)
 }
 
+/// The type of a name, with fixed names.
+pub(crate) fn fixed_type(txn: &Transaction, named: &SqlType) -> Result<SqlType> {
+    let mut named = named.clone();
+    fix(txn, &mut named)?;
+    Ok(named)
+}
+
 struct Types<'a> {
     txn: &'a Transaction,
+    is_run: bool,
 }
 
 impl VisitorMut for Types<'_> {
     type Break = Error;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        let (Expr::Cast { data_type, .. } | Expr::TypedString(TypedString { data_type, .. })) = expr else {
-            return ControlFlow::Continue(());
-        };
-        match fix(self.txn, data_type) {
+        match self.cast(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
     }
+}
+
+impl Types<'_> {
+    fn cast(&self, expr: &mut Expr) -> Result<()> {
+        let (Expr::Cast { data_type, .. } | Expr::TypedString(TypedString { data_type, .. })) = expr else {
+            return Ok(());
+        };
+        fix(self.txn, data_type)?;
+        if !self.is_run {
+            return Ok(());
+        }
+        let Some(domain) = domains::plain_type(self.txn, data_type)? else { return Ok(()) };
+        let value = match expr {
+            Expr::Cast { expr, .. } => (**expr).clone(),
+            Expr::TypedString(typed) => Expr::Value(typed.value.clone()),
+            _ => return Ok(()),
+        };
+        *expr = as_domain(value, &domain)?;
+        Ok(())
+    }
+}
+
+/// The call in the place of a cast of an expression to a domain.
+fn as_domain(expr: Expr, to: &Resolved) -> Result<Expr> {
+    let data_type = data_type_of(&to.base)?;
+    // All that the rules depend on: the same text of another base type is another domain.
+    let text = format!("{data_type:?}\n{}", to.rules.to_text());
+    let hash = known_domains::note(&text, || bind_rules(&to.rules, data_type))?;
+    let (kind, data_type) = (CastKind::Cast, to.base.clone());
+    let cast = Expr::Cast { kind, expr: Box::new(expr), data_type, array: false, format: None };
+    Ok(domains::call(cast, hash))
 }
 
 /// Gives a users' type its fixed name, and an array its elements'. Types of the system come first.
@@ -215,26 +301,32 @@ fn fix(txn: &Transaction, named: &mut SqlType) -> Result<()> {
     match named {
         SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => fix(txn, element),
         SqlType::Custom(name, arguments) if arguments.is_empty() => {
-            let fixed =
-                name.0.last().and_then(|part| part.as_ident()).and_then(|own| EnumId::of_fixed_name(&own.value));
-            if let Some(id) = fixed {
-                let mut all = txn.objects_of(ObjectKind::Type).into_iter();
-                let is_known = all.any(|(object, _)| id_of(&object).is_ok_and(|known| known == id));
+            let fixed = name.0.last().and_then(|part| part.as_ident()).and_then(|own| Named::of(&own.value));
+            if let Some(fixed) = fixed {
+                let is_known = match fixed {
+                    Named::Enum(id) => enums(txn).any(|(object, _)| id_of(&object).is_ok_and(|known| known == id)),
+                    Named::Domain(_) => domains::parent_of(txn, named).is_some(),
+                };
+                let SqlType::Custom(name, _) = named else { return Ok(()) };
                 return if is_known { Ok(()) } else { Err(missing(name)) };
             }
             if data_type_of(&SqlType::Custom(name.clone(), Vec::new())).is_ok() {
                 return Ok(());
             }
             if let Some(object) = find(txn, name) {
-                *name = fixed_name(id_of(&object)?);
+                *name = fixed_name_of(&object)?;
             } else if let Some(element) = array_of(txn, name) {
-                let element = SqlType::Custom(fixed_name(id_of(&element)?), Vec::new());
+                let element = SqlType::Custom(fixed_name_of(&element)?, Vec::new());
                 *named = SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None));
             }
             Ok(())
         }
         _ => Ok(()),
     }
+}
+
+fn fixed_name_of(object: &Object) -> Result<ObjectName> {
+    if domains::is_domain(object) { Ok(domains::fixed_name(object.id)) } else { Ok(fixed_name(id_of(object)?)) }
 }
 
 /// The error of a type that is not there.
@@ -259,7 +351,12 @@ mod tests {
     #[test]
     fn stored_texts_are_shown_with_the_names_of_types() {
         let id = EnumId::new(77_001);
-        let shown = |text: &str| shown(text, &|id| format!("s.mood{}", id.bits())).into_owned();
+        let name_of = |named| match named {
+            Named::Enum(id) => format!("s.mood{}", id.bits()),
+            Named::Domain(id) => format!("s.posint{id}"),
+        };
+        let shown = |text: &str| shown(text, &name_of).into_owned();
+        assert_eq!(shown("x::\"weft.domain.16390\"[] = \"weft.\""), "x::s.posint16390[] = \"weft.\"");
         let stored = format!("'sad'::\"{}\" OR x = \"{}\"", id.fixed_name(), id.fixed_name());
         assert_eq!(shown(&stored), "'sad'::s.mood77001 OR x = s.mood77001");
         assert_eq!(shown("'a'::text"), "'a'::text");

@@ -1,9 +1,11 @@
 //! Numbers that are not PostgreSQL's: of forms that there are defaults for there, and of functions that a statement's
 //! text is rewritten to.
 
-use weft_format::{DataType, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::builtin::{Arg, Builtin, Call, builtin};
+use crate::domains;
+use crate::tree::EvalContext;
 
 /// From here on numbers are not PostgreSQL's, and `pg_proc` does not have them.
 pub(super) const FIRST: u32 = 90_000;
@@ -11,10 +13,27 @@ pub(super) const FIRST: u32 = 90_000;
 /// `weft_next_number`
 const NEXT_NUMBER: u32 = FIRST + 900;
 
-pub(super) static ROWS: &[Builtin] =
-    &[builtin(NEXT_NUMBER, "weft_next_number", &[Arg::Of(DataType::BigInt)], DataType::BigInt, next_number).volatile()];
+/// `weft_as_domain`
+const AS_DOMAIN: u32 = FIRST + 901;
+
+pub(super) static ROWS: &[Builtin] = &[
+    builtin(NEXT_NUMBER, "weft_next_number", &[Arg::Of(DataType::BigInt)], DataType::BigInt, next_number).volatile(),
+    builtin(AS_DOMAIN, "weft_as_domain", &[Arg::Any, Arg::Of(DataType::Text)], DataType::Text, as_domain)
+        .lenient()
+        .stable()
+        .giving(|args| args[0]),
+];
 
 /// The next number of one of the statement's sequences ([`crate::Numbers`]).
 fn next_number(call: &Call<'_>) -> Result<Value> {
     call.local.numbers.next(call.int(0)).map(Value::Int)
+}
+
+/// A value, if the rules of a domain allow it ([`domains::note`]).
+fn as_domain(call: &Call<'_>) -> Result<Value> {
+    let known = u64::from_str_radix(call.text(1), 16).ok().and_then(domains::known);
+    let domain = known.ok_or_else(|| Error::new(Code::UndefinedObject, "the rules of the domain are not known"))?;
+    let value = call.args[0].clone();
+    domain.test(&value, &EvalContext { params: &[], local: call.local, rng: None })?;
+    Ok(value)
 }

@@ -88,6 +88,7 @@ fn many() -> Snapshot {
         data_type: DataType::Integer,
         not_null: false,
         dropped: false,
+        domain: None,
         default: None,
         identity: None,
         generated: false,

@@ -21,6 +21,7 @@ use super::generated::stored_generated;
 use super::index::{check_unique, unique_columns};
 use super::pieces::{NO_INHERIT, NewUnique, check_length, marked, unsupported};
 use super::sequence::NewSequence;
+use crate::domains::{self, Rules};
 use crate::expr::{Scope, data_type_of, sequence_call};
 use crate::parse::{fold, span_position};
 use crate::resolve::is_temporary;
@@ -38,6 +39,7 @@ pub(super) struct Added {
     pub(super) uniques: Vec<NewUnique>,
     pub(super) foreign_keys: Vec<NewForeignKey>,
     pub(super) generated: Option<String>,
+    pub(super) domain: Option<Rules>,
 }
 
 /// A CHECK constraint that is being made.
@@ -70,13 +72,16 @@ pub(super) struct Building<'a> {
     pub(super) sequences: Vec<NewSequence>,
     /// Ordinals and expressions of generated columns.
     pub(super) generated: Vec<(usize, String)>,
+    /// Ordinals and rules of columns of domains.
+    pub(super) domains: Vec<(usize, Rules)>,
 }
 
 impl<'a> Building<'a> {
     pub(super) fn new(name: String, source: &'a str) -> Building<'a> {
         let (columns, defaults, checks, uniques, foreign_keys, sequences) = Default::default();
-        let generated = Vec::new();
-        Building { source, name, columns, defaults, checks, key: None, uniques, foreign_keys, sequences, generated }
+        let (generated, domains) = Default::default();
+        let key = None;
+        Building { source, name, columns, defaults, checks, key, uniques, foreign_keys, sequences, generated, domains }
     }
 
     /// What is added to a table: its columns are known, hidden ones under names that nobody writes.
@@ -106,6 +111,7 @@ impl<'a> Building<'a> {
             uniques,
             foreign_keys: self.foreign_keys,
             generated: self.generated.pop().map(|(_, text)| text),
+            domain: self.domains.pop().map(|(_, rules)| rules),
         }
     }
 
@@ -132,7 +138,15 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    pub(super) fn column(&mut self, column: &ColumnDef) -> Result<()> {
+    /// Adds a column, whose type may be a domain of the transaction.
+    pub(super) fn column_in(&mut self, txn: &Transaction, column: &ColumnDef) -> Result<()> {
+        let (column, rules) = domains::plain_column(txn, column)?;
+        self.column(&column)?;
+        self.domains.extend(rules.map(|rules| (self.columns.len() - 1, rules)));
+        Ok(())
+    }
+
+    fn column(&mut self, column: &ColumnDef) -> Result<()> {
         let name = fold(&column.name);
         check_column_name(&name, &self.columns).map_err(|error| self.place(error, column.name.span))?;
         let serial = serial_type(&column.data_type);
@@ -316,7 +330,9 @@ impl<'a> Building<'a> {
                 *default = stored_default(default, column, local)?;
             }
         }
-        let properties = self.generated_properties(local)?;
+        let mut properties = self.generated_properties(local)?;
+        let of_domain = |(ordinal, rules): &(usize, Rules)| (domains::property(*ordinal), rules.to_text());
+        properties.extend(self.domains.iter().map(of_domain));
         let names = self.columns.iter().map(|column| (column.name.as_str(), column.data_type));
         let scope = Scope::empty().with(&self.name, names);
         let mut checks: Vec<(String, String)> = Vec::with_capacity(self.checks.len());

@@ -56,7 +56,7 @@ pub(crate) fn new_table(
     for column in &create.columns {
         match like_of(column)? {
             Some(like) => copies.push(super::like::copy(txn, &like, &mut building)?),
-            None => building.column(column)?,
+            None => building.column_in(txn, column)?,
         }
     }
     for constraint in &create.constraints {

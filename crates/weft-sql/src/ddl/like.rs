@@ -24,6 +24,7 @@ use super::building::{Building, NewCheck, check_column_name};
 use super::comment::{self, About};
 use super::pieces::{NO_INHERIT, NewUnique, marked, without_table};
 use super::sequence::{self, NewSequence};
+use crate::domains::{self, Rules};
 use crate::parse::{Like, Parsed, parse, parse_expression};
 use crate::resolve::{self, Relation};
 use crate::row::{generated, predicate_text};
@@ -141,6 +142,9 @@ fn copy_table(txn: &Transaction, table: &TableRef, options: Options, building: &
         let default = def.defaults[ordinal].clone().filter(|_| options.defaults && identity.is_none());
         add(building, column.clone(), default)?;
         places[ordinal] = Some(place);
+        if let Some(text) = def.properties.get(&domains::property(ordinal)) {
+            building.domains.push((place, Rules::of_text(text)?));
+        }
         if let Some(text) = generated(def, ordinal).filter(|_| options.generated) {
             building.generated.push((place, text.to_owned()));
         }

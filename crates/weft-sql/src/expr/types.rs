@@ -99,6 +99,10 @@ fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
     if let Some(id) = own.and_then(|own| EnumId::of_fixed_name(&own.value)).filter(|id| enums::known(*id).is_some()) {
         return Ok(DataType::Enum(id));
     }
+    if let Some(own) = own.filter(|own| crate::domains::of_fixed_name(&own.value).is_some()) {
+        let error = Error::new(Code::FeatureNotSupported, format!("a cast to a domain is not supported here: {own}"));
+        return Err(error.hint("cast to the type that the domain is made of"));
+    }
     let word = own.map_or_else(|| name.to_string().to_lowercase(), |own| fold(own));
     if let Some(element) = word.strip_prefix('_').and_then(short) {
         return array(element);

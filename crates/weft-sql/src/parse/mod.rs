@@ -13,6 +13,7 @@
 mod conflict;
 mod constraints;
 mod dialect;
+mod domains;
 mod frames;
 mod history;
 mod joins;
@@ -39,6 +40,7 @@ mod with;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use dialect::WeftDialect;
+pub use domains::{AlterDomain, DomainRule, DomainStatement, RuleKind};
 pub use frames::{FRAME, FrameStart, frame_start};
 pub use history::{AsOf, AsOfVerb};
 pub(crate) use history::{has_history, read_at};

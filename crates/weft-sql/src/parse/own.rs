@@ -13,6 +13,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
 use super::history::{AsOf, as_of};
 use super::lock::{LockTables, lock_tables};
 use super::names::fold;
@@ -55,6 +56,8 @@ pub enum Own {
     Backup(String),
     /// BEGIN or SET TRANSACTION ... AS OF a moment.
     AsOf(Box<AsOf>),
+    /// CREATE, ALTER and DROP DOMAIN
+    Domain(Box<DomainStatement>),
 }
 
 /// REFRESH MATERIALIZED VIEW.
@@ -162,6 +165,9 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
     }
+    if let Some(statement) = domain_statement(parser)? {
+        return Ok(Some(Own::Domain(Box::new(statement))));
+    }
     if word(parser, "refresh") {
         return refresh(parser).map(Some);
     }
@@ -212,6 +218,21 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         return Ok(Some(Own::DropIdentity(name, if_exists, fold(&column), is_known)));
     }
     if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
+}
+
+/// A statement about domains; none when it is about something else.
+fn domain_statement(parser: &mut Parser<'_>) -> std::result::Result<Option<DomainStatement>, ParserError> {
+    let begin = parser.index();
+    let parsed = match parser.parse_one_of_keywords(&[Keyword::CREATE, Keyword::ALTER, Keyword::DROP]) {
+        Some(Keyword::CREATE) => create_domain(parser)?,
+        Some(Keyword::ALTER) => alter_domain(parser)?,
+        Some(_) => drop_domain(parser)?,
+        None => None,
+    };
+    while parsed.is_none() && parser.index() > begin {
+        parser.prev_token();
+    }
+    Ok(parsed)
 }
 
 fn comment_on_constraint(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {

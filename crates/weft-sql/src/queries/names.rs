@@ -19,6 +19,8 @@ use sqlparser::ast::{
 use weft_format::enums::{self, EnumId};
 use weft_format::{Code, Error, Result};
 
+use crate::domains;
+
 /// Expressions may be nested this deep.
 const DEPTH_MAX: usize = 1_000;
 /// A query may name this many tables: planning a join of n takes n² steps and more.
@@ -107,6 +109,10 @@ fn name_of(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(ident) => Some(folded(ident)),
         Expr::CompoundIdentifier(idents) => idents.last().map(folded),
+        Expr::Function(_) if domains::cast_of_call(expr).is_some() => {
+            let (inner, domain) = domains::cast_of_call(expr)?;
+            name_of(inner).filter(|_| !is_weak(inner)).or_else(|| domain.map(|domain| domain.name.clone()))
+        }
         Expr::Function(function) => match &function.args {
             FunctionArguments::Subquery(_) => fixed("array"),
             _ => function.name.0.last().and_then(|part| part.as_ident()).map(folded),
@@ -152,6 +158,7 @@ fn name_of(expr: &Expr) -> Option<String> {
 fn is_weak(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } | Expr::Cast { expr: inner, .. } => is_weak(inner),
+        Expr::Function(_) => domains::cast_of_call(expr).is_some_and(|(inner, _)| is_weak(inner)),
         Expr::Case { else_result, .. } => else_result.as_ref().is_none_or(|inner| is_weak(inner)),
         Expr::TypedString(_) | Expr::Interval(_) => true,
         other => name_of(other).is_none(),

@@ -25,6 +25,7 @@ mod changed;
 mod condition;
 mod conflict;
 mod delete;
+mod domains;
 mod generate;
 mod generated;
 mod insert;
@@ -40,11 +41,13 @@ mod predicate_text;
 mod projection;
 mod select;
 mod shape;
+mod stored;
 mod through;
 mod update;
 
 pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
 pub(crate) use changed::ShapedRows;
+pub(crate) use domains::bind_rules;
 pub(crate) use generate::generation_reads;
 pub(crate) use generated::{GENERATED, all_generated, check_not_set, generated, generated_property};
 pub(crate) use lens::violates;
@@ -54,10 +57,8 @@ pub(crate) use predicate::index_predicate;
 pub(crate) use predicate_text::predicate_text;
 pub use projection::Projection;
 pub use shape::{RowDefault, ShapeCache, TableShape};
-pub(crate) use shape::{
-    bind_check, bind_default, check_generated, check_given, row_columns, stored_check, stored_default,
-    stored_expression, table_scope,
-};
+pub(crate) use shape::{check_generated, check_given, row_columns, table_scope};
+pub(crate) use stored::{bind_check, bind_default, stored_check, stored_default, stored_expression};
 
 #[cfg(test)]
 mod tests;

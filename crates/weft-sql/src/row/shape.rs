@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use sqlparser::ast::{Expr as SqlExpr, SelectItem};
-use sqlparser::tokenizer::Span;
 use weft_env::sync::Mutex;
-use weft_expr::Local;
+use weft_expr::domains::Domain;
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Value, ValueRef};
 use weft_kernel::{ColumnSet, LockMode, ObjectKind, TableDef, TableRef, Transaction};
 
 use super::Projection;
+use super::domains::bind_rules;
 use super::generated::{all_generated, bind_generated, generated};
 use super::lens::Lens;
-use crate::expr::{BindResult, Binder, Definer, EvalContext, Expr, Scope, sequence_call};
-use crate::parse::{parse_expression, span_position};
+use super::stored::{bind_check, bind_default};
+use crate::domains;
+use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, sequence_call};
 use crate::resolve;
 use crate::updatable::UpdatableView;
 use crate::values::value_at;
@@ -43,6 +44,8 @@ pub struct TableShape {
     pub checks: Vec<(String, Expr)>,
     /// Generated columns: ordinal and expression.
     pub generated: Vec<(usize, Expr)>,
+    /// Columns whose type is a domain: ordinal and rules.
+    pub domains: Vec<(usize, Domain)>,
     /// The views that it is seen through, and the one whose names count.
     pub(super) lens: Option<(Arc<Lens>, usize)>,
 }
@@ -55,10 +58,7 @@ impl TableShape {
         let mut defaults = Vec::with_capacity(def.defaults.len());
         for (column, default) in row_columns(&def.schema).iter().zip(&def.defaults) {
             defaults.push(match default {
-                Some(source) => Some(match sequence_call(source) {
-                    Some(sequence) => RowDefault::NextOf(sequence),
-                    None => RowDefault::Expr(bind_default(source, column)?),
-                }),
+                Some(source) => Some(bound_default(source, column)?),
                 None => None,
             });
         }
@@ -70,7 +70,16 @@ impl TableShape {
         for (ordinal, source) in all_generated(def) {
             generated.push((ordinal, bind_generated(source, &scope, &def.schema.columns[ordinal])?));
         }
-        Ok(TableShape { table: table.clone(), defaults, checks, generated, lens: None })
+        let mut domains = Vec::new();
+        for (ordinal, rules) in domains::of_table(def)? {
+            let column = &def.schema.columns[ordinal];
+            let is_generated = generated.iter().any(|(known, _)| *known == ordinal);
+            if let Some(default) = rules.default.as_ref().filter(|_| defaults[ordinal].is_none() && !is_generated) {
+                defaults[ordinal] = Some(bound_default(default, column)?);
+            }
+            domains.push((ordinal, bind_rules(&rules, column.data_type)?));
+        }
+        Ok(TableShape { table: table.clone(), defaults, checks, generated, domains, lens: None })
     }
 
     /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of
@@ -204,9 +213,12 @@ impl TableShape {
         self.lens.as_ref().map_or(Ok(()), |(lens, _)| lens.check(values, eval))
     }
 
-    /// Tests NOT NULL and CHECK on the values of a row.
+    /// Tests domains, NOT NULL and CHECK on the values of a row.
     pub fn check_row(&self, values: &[Value], eval: &EvalContext<'_>) -> Result<()> {
         let row_id = self.table.def.schema.row_id();
+        for (ordinal, domain) in &self.domains {
+            domain.test(&values[*ordinal], eval)?;
+        }
         for (ordinal, (column, value)) in self.columns().iter().zip(values).enumerate() {
             if column.not_null && value.is_null() && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
@@ -261,9 +273,15 @@ impl TableShape {
         values.extend((0..self.columns().len()).map(|column| codec.get(row, column).to_value()));
     }
 
-    /// Tests NOT NULL, varchar lengths and CHECK on a batch of rows' values, in their storage types.
+    /// Tests domains, NOT NULL, varchar lengths and CHECK on a batch of rows' values, in their storage types.
     pub fn check_batch(&self, batch: &RecordBatch, eval: &EvalContext<'_>) -> Result<()> {
         let row_id = self.table.def.schema.row_id();
+        for (ordinal, domain) in &self.domains {
+            let data_type = self.columns()[*ordinal].data_type;
+            for index in 0..batch.num_rows() {
+                domain.test(&value_at(batch.column(*ordinal), index, data_type), eval)?;
+            }
+        }
         for (ordinal, (column, array)) in self.columns().iter().zip(batch.columns()).enumerate() {
             if column.not_null && array.null_count() > 0 && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
@@ -357,100 +375,12 @@ pub(crate) fn table_scope(name: &str, schema: &Schema, before: Scope) -> Scope {
     before.with_some(name, row_columns(schema).len(), columns)
 }
 
-/// Binds a DEFAULT expression to its column; an error when the expression is more than the point engine knows.
-pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
-    let tree = parse_expression(source)?;
-    let mut binder = Binder { is_stored: true, ..Binder::new(source) };
-    let bound = binder.bind_assignment(&tree, &Scope::empty(), column.data_type, &column.name);
-    only_constants(&binder, "DEFAULT")?;
-    bound.map_err(|error| not_in("DEFAULT", error.into()))
-}
-
-/// Binds a CHECK condition.
-pub(crate) fn bind_check(source: &str, scope: &Scope) -> Result<Expr> {
-    let tree = parse_expression(source)?;
-    let mut binder = Binder { is_stored: true, ..Binder::new(source) };
-    let bound = binder.bind_condition(&tree, scope);
-    only_constants(&binder, "CHECK")?;
-    bound.map_err(|error| not_in("CHECK", error.into()))
-}
-
-/// The text of a DEFAULT as it is stored: it means in all sessions what it means in the one that defines it.
-pub(crate) fn stored_default(source: &str, column: &Column, local: &Local) -> Result<String> {
-    stored(source, local, "DEFAULT", |binder, tree| {
-        binder.bind_assignment(tree, &Scope::empty(), column.data_type, &column.name)
+/// A DEFAULT, ready to be computed.
+fn bound_default(source: &str, column: &Column) -> Result<RowDefault> {
+    Ok(match sequence_call(source) {
+        Some(sequence) => RowDefault::NextOf(sequence),
+        None => RowDefault::Expr(bind_default(source, column)?),
     })
-}
-
-/// The same of the expression of a generated column.
-pub(crate) fn stored_expression(source: &str, scope: &Scope, column: &Column, local: &Local) -> Result<String> {
-    stored(source, local, "GENERATED", |binder, tree| {
-        binder.bind_assignment(tree, scope, column.data_type, &column.name)
-    })
-}
-
-/// The same of a CHECK condition.
-pub(crate) fn stored_check(source: &str, scope: &Scope, local: &Local) -> Result<String> {
-    stored(source, local, "CHECK", |binder, tree| binder.bind_condition(tree, scope))
-}
-
-fn stored(
-    source: &str,
-    local: &Local,
-    place: &str,
-    bind: impl Fn(&mut Binder<'_>, &SqlExpr) -> BindResult<Expr>,
-) -> Result<String> {
-    let definer = Some(Definer { local, texts: Vec::new() });
-    let mut binder = Binder { is_stored: true, definer, ..Binder::new(source) };
-    let bound = bind(&mut binder, &parse_expression(source)?);
-    only_constants(&binder, place)?;
-    let bound = bound.map_err(|error| not_in(place, error.into()))?;
-    let texts = binder.definer.map(|definer| definer.texts).unwrap_or_default();
-    if texts.is_empty() {
-        return Ok(source.to_owned());
-    }
-    let text = with_texts(source, texts);
-    // What is stored is bound as every session binds it, and must be the same.
-    let again = bind(&mut Binder { is_stored: true, ..Binder::new(&text) }, &parse_expression(&text)?);
-    match again {
-        Ok(again) if again == bound => Ok(text),
-        _ => {
-            let message = format!("a date or time in {place} depends on the session: {source}");
-            let hint = "write dates as 2024-12-31, and timestamps with time zone with an offset";
-            Err(Error::new(Code::FeatureNotSupported, message).hint(hint))
-        }
-    }
-}
-
-/// A source with other constants at some places.
-fn with_texts(source: &str, mut texts: Vec<(Span, String)>) -> String {
-    texts.sort_by_key(|(span, _)| span.start);
-    texts.dedup_by_key(|(span, _)| span.start);
-    let end = source.chars().count() + 1;
-    let place = |location| span_position(source, Span::new(location, location)).unwrap_or(end);
-    let (mut written, mut next) = (String::new(), 1);
-    let part = |from: usize, to: usize| source.chars().skip(from - 1).take(to.saturating_sub(from)).collect::<String>();
-    for (span, text) in texts {
-        written.push_str(&part(next, place(span.start)));
-        written.push_str(&format!("'{}'", text.replace('\'', "''")));
-        next = place(span.end);
-    }
-    written + &part(next, end)
-}
-
-fn only_constants(binder: &Binder<'_>, place: &str) -> Result<()> {
-    match binder.params.is_empty() {
-        true => Ok(()),
-        false => Err(Error::new(Code::InvalidTableDefinition, format!("a {place} expression cannot have parameters"))),
-    }
-}
-
-fn not_in(place: &str, error: Error) -> Error {
-    if error.code() == Code::FeatureNotSupported {
-        let message = error.message().replace("by the point engine", &format!("in {place}"));
-        return Error::new(Code::FeatureNotSupported, message);
-    }
-    error
 }
 
 /// The shapes of the tables in use, shared by all sessions. Emptied when a table is created or dropped.

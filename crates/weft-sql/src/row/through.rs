@@ -61,5 +61,5 @@ fn defaults(base: &TableShape, view: &UpdatableView) -> Result<Vec<Option<RowDef
 }
 
 fn bind_default(text: &str, def: &TableDef, ordinal: usize) -> Result<Option<Expr>> {
-    super::shape::bind_default(text, &def.schema.columns[ordinal]).map(Some)
+    super::stored::bind_default(text, &def.schema.columns[ordinal]).map(Some)
 }

@@ -14,21 +14,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
 use weft_format::Result;
-use weft_format::enums::{self, EnumId};
+use weft_format::enums;
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::{Index as KernelIndex, IndexPart};
 use weft_kernel::table::Table as KernelTable;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{
-    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, UserType,
-    View, quoted,
+    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, TypeKind,
+    UserType, View, quoted,
 };
 
 use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
 use crate::ddl::{NO_INHERIT, NOT_VALID, with_mark};
+use crate::domains::{self, Definition, base_type, is_domain, parent_of};
+use crate::expr::data_type_of;
 use crate::row::{generated, predicate_text};
-use crate::types;
+use crate::types::{self, Named};
 use crate::view_columns::view_columns;
 
 /// The objects of a version of the catalog, and whom to ask for their figures.
@@ -99,7 +101,7 @@ pub(super) fn describe(txn: &Transaction) -> Result<Described> {
         let Some(table) = txn.table_of(def.id) else { continue };
         indexes(&mut made, txn, &table, def, &numbers[&def.id.0]);
         made.described.tables.insert(FIRST + def.oid, Arc::downgrade(&table.table));
-        made.objects.tables.push(described(def, &numbers, &oids));
+        made.objects.tables.push(described(def, &numbers, &oids)?);
     }
     let places: BTreeMap<u32, &Numbers> = tables.iter().map(|def| (def.oid, &numbers[&def.id.0])).collect();
     let shown: HashMap<u32, usize> =
@@ -123,7 +125,10 @@ fn name_of(objects: &Objects, known: &UserType) -> String {
 /// Gives users' types their names in stored texts.
 fn show_types(objects: &mut Objects) {
     let names: HashMap<u32, String> = objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
-    let name_of = |id: EnumId| names.get(&enums::oid_of(id)).cloned().unwrap_or_else(|| enums::name_of(id));
+    let name_of = |named: Named| match named {
+        Named::Enum(id) => names.get(&enums::oid_of(id)).cloned().unwrap_or_else(|| enums::name_of(id)),
+        Named::Domain(id) => names.get(&(FIRST + id)).cloned().unwrap_or_else(|| "???".into()),
+    };
     let show = |text: &mut String| {
         if let Cow::Owned(shown) = types::shown(text, &name_of) {
             *text = shown;
@@ -139,6 +144,11 @@ fn show_types(objects: &mut Objects) {
         index.predicate.iter_mut().for_each(show);
     }
     objects.views.iter_mut().for_each(|view| show(&mut view.query));
+    for known in &mut objects.types {
+        let TypeKind::Domain(domain) = &mut known.kind else { continue };
+        domain.default.iter_mut().for_each(show);
+        domain.checks.iter_mut().for_each(|(_, text, _)| show(text));
+    }
 }
 
 /// The numbers of a table's columns by their ordinals; 0 for the hidden row id.
@@ -164,12 +174,15 @@ impl Numbers {
     }
 }
 
-fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u32, u32>) -> Table {
+fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u32, u32>) -> Result<Table> {
+    let domains = domains::of_table(def)?;
+    let domain_of = |ordinal: usize| domains.iter().find(|(known, _)| *known == ordinal).map(|(_, rules)| rules);
     let own = &numbers[&def.id.0];
     let columns = def.schema.columns.iter().enumerate().filter(|(ordinal, _)| own.at(*ordinal) > 0);
     let column = |(ordinal, column): (usize, &weft_format::Column)| Column {
         name: column.name.clone(),
         data_type: column.data_type,
+        domain: domain_of(ordinal).map(|rules| (FIRST + rules.id, rules.each)),
         not_null: column.not_null,
         dropped: def.schema.is_dropped(ordinal),
         default: def.defaults.get(ordinal).cloned().flatten().or_else(|| generated(def, ordinal).map(str::to_owned)),
@@ -194,7 +207,7 @@ fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u
         set_on_delete: own.all(&key.set_on_delete),
         deferrable: (key.deferrable != Deferrable::No, key.deferrable == Deferrable::InitiallyDeferred),
     };
-    Table {
+    Ok(Table {
         oid: FIRST + def.oid,
         schema: schema_oid(def.namespace),
         name: def.name.clone(),
@@ -207,7 +220,7 @@ fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u
         method: def.method.clone(),
         options: def.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
         materialized: None,
-    }
+    })
 }
 
 /// Adds the indexes of a table; the primary key is shown as one.
@@ -293,14 +306,32 @@ fn object_of(
             });
         }
         ObjectKind::Comment => comment(made, object, numbers),
+        ObjectKind::Type if is_domain(object) => {
+            let kind = domain(txn, object)?;
+            made.objects.types.push(UserType { oid, schema, name, kind });
+        }
         ObjectKind::Type => {
             let labels = types::labels_of(object)?;
             let labels = labels.iter().map(|(code, label)| (code, label.to_owned())).collect();
-            made.objects.types.push(UserType { oid, schema, name, labels });
+            made.objects.types.push(UserType { oid, schema, name, kind: TypeKind::Enum(labels) });
         }
         ObjectKind::Other => {}
     }
     Ok(())
+}
+
+/// What a domain says.
+fn domain(txn: &Transaction, object: &Object) -> Result<TypeKind> {
+    let definition = Definition::of(object)?;
+    let base = base_type(&definition.base)?;
+    let resolved = domains::resolve(txn, object)?;
+    Ok(TypeKind::Domain(weft_pgcatalog::Domain {
+        base: data_type_of(&resolved.base)?,
+        below: parent_of(txn, &base).map(|below| FIRST + below.id),
+        not_null: definition.not_null,
+        default: definition.default,
+        checks: definition.checks.into_iter().map(|check| (check.name, check.text, check.is_valid)).collect(),
+    }))
 }
 
 fn comment(made: &mut Making, object: &Object, numbers: &BTreeMap<u32, &Numbers>) {

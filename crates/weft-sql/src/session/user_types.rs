@@ -8,21 +8,23 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName, UserDefinedTypeRepresentation,
+    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, ObjectName, UserDefinedTypeRepresentation,
 };
 use weft_format::bloom::hash_bytes;
 use weft_format::enums::{Beside, EnumId, Labels};
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
+use weft_kernel::{Object, ObjectKind, Transaction};
 
 use super::Session;
 use super::answers::unsupported;
-use super::work::Work;
+use super::domains::drop_domain;
+use super::type_objects::{check_free, own};
 use crate::ddl::dependents;
+use crate::domains::{DOMAIN, is_domain};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{fold, table_name};
-use crate::resolve::{self, Relation};
+use crate::resolve;
 use crate::types::{self, ID, LABELS};
 
 /// Whether a stored text names a type.
@@ -58,36 +60,15 @@ pub(super) fn create(
     })
 }
 
-fn check_free(txn: &Transaction, namespace: SchemaId, name: &str) -> Result<()> {
-    let is_of_system = crate::expr::data_type_of(&sqlparser::ast::DataType::Custom(
-        ObjectName::from(vec![Ident::with_quote('"', name)]),
-        Vec::new(),
-    ))
-    .is_ok();
-    if is_of_system {
-        let message = format!("type \"{name}\" already exists");
-        return Err(Error::new(Code::DuplicateObject, message).hint("a type of the system has this name; take another"));
-    }
-    if txn.object(ObjectKind::Type, namespace, name).is_some() || resolve::is_taken(txn, namespace, name) {
-        return Err(Error::new(Code::DuplicateObject, format!("type \"{name}\" already exists")));
-    }
-    Ok(())
-}
-
-/// The type of a name, which the session's role owns.
-fn own(work: &Work<'_>, name: &ObjectName) -> Result<Arc<Object>> {
-    let found = types::find(work.txn, name).ok_or_else(|| types::missing(name))?;
-    // What it was before is known, whatever becomes of it.
-    types::note_all(work.txn)?;
-    work.permit.check_owns(&Relation::Object(Arc::clone(&found)))?;
-    Ok(found)
-}
-
 /// ALTER TYPE
 pub(super) fn alter(session: &mut Session, alter: &AlterType) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("ALTER TYPE")?;
         let known = own(work, &alter.name)?;
+        if is_domain(&known) && !matches!(alter.operation, AlterTypeOperation::Rename(_)) {
+            let message = format!("\"{}\" is not an enum", known.name);
+            return Err(Error::new(Code::WrongObjectType, message).hint("ALTER DOMAIN is for domains"));
+        }
         let mut object = (*known).clone();
         match &alter.operation {
             AlterTypeOperation::Rename(rename) => {
@@ -147,6 +128,9 @@ pub(super) fn drop_type(
     cascade: bool,
     notices: &mut Vec<Notice>,
 ) -> Result<()> {
+    if is_domain(object) {
+        return drop_domain(txn, object, cascade, notices);
+    }
     let id = types::id_of(object)?;
     let is_it = |data_type: DataType| data_type.element().unwrap_or(data_type) == DataType::Enum(id);
     for def in txn.tables() {
@@ -160,6 +144,12 @@ pub(super) fn drop_type(
         };
         let message = format!("cannot drop type {} because other objects depend on it", object.name);
         let hint = format!("{what} depends on type {}; drop or change it first", object.name);
+        return Err(Error::new(Code::DependentObjects, message).hint(hint));
+    }
+    let made_of_it = |other: &Object| other.property(DOMAIN).is_some_and(|text| names(text, id));
+    if let Some((domain, _)) = txn.objects_of(ObjectKind::Type).iter().find(|(other, _)| made_of_it(other)) {
+        let message = format!("cannot drop type {} because other objects depend on it", object.name);
+        let hint = format!("type {} depends on type {}; drop it first", domain.name, object.name);
         return Err(Error::new(Code::DependentObjects, message).hint(hint));
     }
     let views = txn.objects().into_iter().filter(|view| view.kind == ObjectKind::View);

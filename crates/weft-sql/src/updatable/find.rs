@@ -16,6 +16,7 @@ use crate::expansion::{damaged, expand_part};
 use crate::expr::{AGGREGATES, function_name};
 use crate::parse::{Parsed, fold, parse, table_name};
 use crate::resolve::{self, Relation};
+use crate::types;
 use crate::view_columns::{SEPARATOR, cascades, default_of, option, view_columns};
 
 /// How deep views may lie within views.
@@ -36,7 +37,7 @@ pub(crate) fn find(txn: &Transaction, name: &str, verb: Verb) -> Result<Option<U
         if layers.len() == NESTING_MAX {
             return Err(Error::new(Code::StatementTooComplex, "views lie too deep within views"));
         }
-        let query = query_of(&view)?;
+        let query = query_of(txn, &view)?;
         let (select, below) = match simple(txn, &query) {
             Ok(found) => found,
             Err(why) => return Err(verb.refusal(&view.name, why)),
@@ -59,7 +60,7 @@ pub(crate) fn find(txn: &Transaction, name: &str, verb: Verb) -> Result<Option<U
 
 /// Why a view, without those below it, cannot be written to.
 pub(crate) fn refusal_of(txn: &Transaction, view: &Object) -> Result<Option<&'static str>> {
-    let query = query_of(view)?;
+    let query = query_of(txn, view)?;
     match simple(txn, &query) {
         Err(why) => Ok(Some(why)),
         Ok((select, below)) => {
@@ -75,11 +76,14 @@ enum Below {
     View(Arc<Object>),
 }
 
-fn query_of(view: &Object) -> Result<Query> {
+fn query_of(txn: &Transaction, view: &Object) -> Result<Query> {
     let text = view.property("query").ok_or_else(|| damaged(view))?;
     let Some(Parsed::Sql { statement, .. }) = parse(text)?.pop() else { return Err(damaged(view)) };
     match *statement {
-        Statement::Query(query) => Ok(*query),
+        Statement::Query(mut query) => {
+            types::run(txn, &mut query)?;
+            Ok(*query)
+        }
         _ => Err(damaged(view)),
     }
 }

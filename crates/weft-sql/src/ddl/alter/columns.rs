@@ -12,6 +12,7 @@ use super::rows::{contains_nulls, each_row, has_row, rewrite};
 use crate::ddl::building::{Building, check_default, check_default_life};
 use crate::ddl::pieces::forget_marks;
 use crate::ddl::sequence::NewSequence;
+use crate::domains;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
 use crate::parse::fold;
@@ -34,10 +35,11 @@ impl Altering<'_> {
             return Err(Error::new(Code::DuplicateColumn, message).about(self.name(), Some(&name), None));
         }
         let mut building = Building::of(&self.table.def, self.source);
-        building.column(column)?;
+        building.column_in(self.txn, column)?;
         let sequence = building.take_sequences();
         let ordinal = self.table.def.schema.columns.len();
         let added = building.added(ordinal);
+        let inherited = added.domain.as_ref().and_then(|rules| rules.default.clone());
         if let Some(sequence) = sequence.into_iter().next() {
             let made = crate::ddl::sequence::create_owned(self.txn, &self.table.def, &added.column.name, &sequence)?;
             let default = crate::ddl::sequence::default_text(self.txn, &made);
@@ -52,9 +54,16 @@ impl Altering<'_> {
             }
         } else if let Some(text) = &added.generated {
             self.put_generated(ordinal, added.column, text)?;
+        } else if let Some(default) = inherited.filter(|_| added.default.is_none()) {
+            self.put_column(ordinal, added.column, Some(default))?;
+            self.alter(|def| {
+                def.defaults[ordinal] = None;
+                Ok(())
+            })?;
         } else {
             self.put_column(ordinal, added.column, added.default)?;
         }
+        self.set_domain(ordinal, added.domain.as_ref())?;
         for check in added.checks {
             self.add_check(check, false)?;
         }
@@ -153,9 +162,16 @@ impl Altering<'_> {
             forget_marks(def);
             def.properties.retain(|property, _| *property != format!("identity.{ordinal}"));
             def.properties.remove(&generated_property(ordinal));
+            def.properties.remove(&domains::property(ordinal));
             forget_bloom(def, &name, None);
             Ok(())
         })
+    }
+
+    /// Drops a column with what depends on it, because its type goes.
+    pub(crate) fn drop_column_of(&mut self, name: &Ident) -> Result<()> {
+        self.txn.lock_definition(&self.table)?;
+        self.drop_column(name, false, true)
     }
 
     /// What goes with a column: indexes, foreign keys of others, views, the sequence that it owns.
@@ -219,7 +235,10 @@ impl Altering<'_> {
                 self.set_not_null(ordinal, false)
             }
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
-                self.set_type(ordinal, data_type_of(data_type)?, using.as_ref())
+                let domain = domains::plain_type(self.txn, data_type)?;
+                let plain = domain.as_ref().map_or(data_type, |domain| &domain.base);
+                self.set_type(ordinal, data_type_of(plain)?, using.as_ref())?;
+                self.set_domain(ordinal, domain.as_ref().map(|domain| &domain.rules))
             }
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
                 let always = !matches!(generated_as, Some(GeneratedAs::ByDefault));

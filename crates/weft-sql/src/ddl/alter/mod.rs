@@ -13,6 +13,7 @@
 
 mod columns;
 mod constraints;
+mod domains;
 mod generated;
 mod renames;
 mod rows;
