@@ -314,7 +314,11 @@ impl<'a> PlanningContext<'a> {
     fn find(&self, reference: &TableReference) -> weft_format::Result<(TableRef, bool)> {
         match (reference.schema(), &self.target) {
             (None, Some(target)) if reference.table() == TARGET => return Ok((target.clone(), true)),
-            (None, _) => {}
+            (None, _) => {
+                if let Some(locked) = self.tables.locked(reference.table()) {
+                    return Ok((locked, true));
+                }
+            }
             (Some(schema), _) => {
                 let name = qualified(schema, reference.table());
                 return Ok((self.tables.table(&name)?, false));

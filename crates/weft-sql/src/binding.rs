@@ -38,6 +38,12 @@ pub trait Tables {
     /// The view of a name that a statement changes, as something to write to; none when the name is of no view. An
     /// error when the view cannot be written to.
     fn updatable(&self, name: &str, verb: Verb) -> Result<Option<UpdatableView>>;
+
+    /// The table of which rows are locked that goes by this name in a query, as something to read with its hidden
+    /// columns.
+    fn locked(&self, _name: &str) -> Option<TableRef> {
+        None
+    }
 }
 
 /// Shows the catalog to a query that names relations or calls functions of it.

@@ -2,18 +2,20 @@
 //!
 //! ```text
 //!   FOR UPDATE               beside nobody            waits for lock_timeout
+//!   FOR NO KEY UPDATE        beside FOR KEY SHARE     only columns of keys may still be read under a lock
+//!   FOR KEY SHARE            beside who writes other columns than those of keys
 //!   FOR SHARE                beside other readers     ... NOWAIT: fails at once    ... SKIP LOCKED: leaves the row out
 //! ```
 //!
 //! A row that changed since the statement's snapshot is a conflict: at READ COMMITTED the session runs the statement
 //! again, with the locks it has.
 
-use sqlparser::ast::{LockType, NonBlock, Query};
+use sqlparser::ast::{LockClause, LockType, NonBlock, ObjectName, Query};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{LockMode, TableDef, TableRef, Transaction, Wait};
+use weft_kernel::{ColumnSet, LockMode, TableRef, Transaction, Wait};
 
 use crate::ddl::dependents::is_materialized;
-use crate::parse::table_name;
+use crate::parse::{clause_of, table_name};
 
 /// What a locking clause asks for.
 #[derive(Clone, Copy)]
@@ -26,18 +28,26 @@ pub(crate) struct RowLocking {
 
 impl RowLocking {
     /// The locking clauses of a query of one table, whose rows go by the name `shown`; none when there are none.
-    pub(crate) fn of_query(query: &Query, table: &TableDef, shown: &str) -> Result<Option<RowLocking>> {
-        let mut found: Option<RowLocking> = None;
+    pub(crate) fn of_query(query: &Query, table: &TableRef, shown: &str) -> Result<Option<RowLocking>> {
         for clause in &query.locks {
-            if let Some(of) = &clause.of
-                && table_name(of)? != shown
+            if let (_, Some(of)) = clause_of(clause)
+                && table_name(&of)? != shown
             {
-                let message = format!("relation \"{of}\" in {} clause not found in FROM clause", clause.lock_type);
-                return Err(Error::new(Code::UndefinedTable, message));
+                return Err(not_in_from(clause, &of));
             }
-            let mode = match clause.lock_type {
-                LockType::Update => LockMode::EXCLUSIVE,
-                LockType::Share => LockMode::SHARED,
+        }
+        RowLocking::of_clauses(&query.locks, table)
+    }
+
+    /// What locking clauses that are all of one table ask for together; none when there are none.
+    pub(crate) fn of_clauses(clauses: &[LockClause], table: &TableRef) -> Result<Option<RowLocking>> {
+        let mut found: Option<RowLocking> = None;
+        for clause in clauses {
+            let mode = match (clause.lock_type, clause_of(clause).0) {
+                (LockType::Update, false) => LockMode::EXCLUSIVE,
+                (LockType::Share, false) => LockMode::SHARED,
+                (LockType::Update, true) => without_key(table),
+                (LockType::Share, true) => LockMode::columns(key_columns(table), ColumnSet::NONE),
             };
             let before = found.unwrap_or(RowLocking { mode, never_waits: false, skips: false });
             found = Some(RowLocking {
@@ -46,6 +56,7 @@ impl RowLocking {
                 skips: before.skips || matches!(clause.nonblock, Some(NonBlock::SkipLocked)),
             });
         }
+        let table = &table.def;
         if found.is_some() && is_materialized(table) {
             let message = format!("cannot lock rows in materialized view \"{}\"", table.name);
             let error = Error::new(Code::WrongObjectType, message);
@@ -66,7 +77,7 @@ impl RowLocking {
 
     /// For EXPLAIN.
     pub(crate) fn explain(&self) -> String {
-        let mode = if self.mode == LockMode::SHARED { "shared" } else { "exclusive" };
+        let mode = self.mode;
         let busy = match (self.skips, self.never_waits) {
             (true, _) => ", locked rows are left out",
             (false, true) => ", without waiting",
@@ -74,4 +85,25 @@ impl RowLocking {
         };
         format!("Lock rows: {mode}{busy}")
     }
+}
+
+/// The columns of a table's primary key and unique indexes.
+fn key_columns(table: &TableRef) -> ColumnSet {
+    let indexes = table.indexes();
+    let unique = indexes.iter().filter(|index| index.index.is_unique());
+    let unique = unique.flat_map(|index| index.index.deciding().iter().copied());
+    table.def.schema.key.iter().copied().chain(unique).collect()
+}
+
+/// What writes all columns but those of keys; all, where there are no others.
+fn without_key(table: &TableRef) -> LockMode {
+    let key = key_columns(table);
+    let others: ColumnSet = (0..table.def.schema.columns.len()).filter(|ordinal| !key.contains(*ordinal)).collect();
+    if others.is_empty() { LockMode::EXCLUSIVE } else { LockMode::columns(ColumnSet::ALL, others) }
+}
+
+/// A locking clause names what is not there.
+pub(crate) fn not_in_from(clause: &LockClause, of: &ObjectName) -> Error {
+    let message = format!("relation \"{of}\" in FOR {} clause not found in FROM clause", clause.lock_type);
+    Error::new(Code::UndefinedTable, message)
 }

@@ -6,16 +6,16 @@
 //!   all    the same without LIMIT                              when the first 101 are locked by others
 //! ```
 
-use std::ops::ControlFlow;
-
-use arrow::array::BooleanArray;
+use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use sqlparser::ast::{Expr, LimitClause, OrderByKind, Query, Select, SetExpr, Value};
+use sqlparser::ast::{Expr, LimitClause, Query, SetExpr, TableFactor, TableWithJoins, Value};
 use weft_expr::Local;
-use weft_format::{Code, DataType, Error, Result};
+use weft_format::{Error, Result};
+use weft_kernel::Transaction;
 
+use super::lock_joined::{self, check, has_aggregate, refused, shift_positions};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};
-use super::write::{Locking, Parts, PreparedWrite, Write};
+use super::write::{LockedTable, Locking, Parts, PreparedWrite, Write};
 use crate::binding::Tables;
 use crate::context::StatementContext;
 use crate::locking::RowLocking;
@@ -35,24 +35,26 @@ pub(super) fn prepare(
 ) -> Result<PreparedWrite> {
     let mut query = query.clone();
     let clause = query.locks.first().map_or_else(|| "FOR UPDATE".into(), |lock| format!("FOR {}", lock.lock_type));
-    let refused = |what: &str| {
-        Error::new(Code::FeatureNotSupported, format!("{clause} is not allowed with {what}"))
-            .hint("lock the rows of one table by a query of that table alone")
-    };
+    let refused = |what: &str| refused(&clause, what);
     let SetExpr::Select(select) = &*query.body else { return Err(refused("UNION, INTERSECT, EXCEPT or VALUES")) };
-    if query.with.is_some() {
-        return Err(refused("WITH"));
-    }
+    let one = match &select.from[..] {
+        [only] if query.with.is_none() => target(only).ok().filter(|_| !select.from.iter().any(reads_subquery)),
+        _ => None,
+    };
+    let Some((name, shown)) = one else {
+        let (query, locked) = lock_joined::written_out(engine, tables, &query)?;
+        let tables = lock_joined::Targets::new(tables, &locked);
+        let plan = |query: &Query| engine.prepare_query(&tables, query, text, None, local);
+        return planned(query, locked, plan);
+    };
     check(select, &refused)?;
     if has_aggregate(engine, select) {
         return Err(refused("aggregate functions"));
     }
-    let [only] = &select.from[..] else { return Err(refused("several tables")) };
-    let (name, shown) = target(only).map_err(|_| refused("anything but one table in FROM"))?;
     let table = tables.table(&name)?;
     let schema = &table.def.schema;
     let shown_name = crate::parse::fold(&shown);
-    let rows = RowLocking::of_query(&query, &table.def, &shown_name)?;
+    let rows = RowLocking::of_query(&query, &table, &shown_name)?;
     let rows = rows.ok_or_else(|| Error::internal("a query without locking clauses is not planned here"))?;
 
     let SetExpr::Select(select) = &mut *query.body else { return Err(refused("a set operation")) };
@@ -65,10 +67,18 @@ pub(super) fn prepare(
     select.from = vec![target_relation(select.from[0].clone(), &shown)];
     query.locks.clear();
     shift_positions(&mut query, schema.key.len() as u64);
-
     let plan = |query: &Query| engine.prepare_query(tables, query, text, Some(table.clone()), local);
+    planned(query, vec![LockedTable { table: table.clone(), first: 0, rows }], plan)
+}
+
+/// The write of a query whose first columns are the keys of these tables.
+fn planned(
+    mut query: Query,
+    locked: Vec<LockedTable>,
+    plan: impl Fn(&Query) -> Result<PreparedQuery>,
+) -> Result<PreparedWrite> {
     let mut window = None;
-    if rows.skips && query.limit_clause.is_some() {
+    if locked.iter().any(|locked| locked.rows.skips) && query.limit_clause.is_some() {
         let (offset, limit) = bounds(&query)?;
         let mut few = query.clone();
         let most = offset.saturating_add(limit).saturating_add(SPARE_ROWS);
@@ -77,55 +87,21 @@ pub(super) fn prepare(
         query.limit_clause = None;
         window = Some((offset, limit, plan(&few)?));
     }
+    let key_columns = locked.iter().map(|locked| locked.table.def.schema.key.len()).sum();
+    let Some(first) = locked.first() else { return Err(refused("FOR UPDATE", "no table in FROM")) };
     Ok(PreparedWrite::new(Parts {
         query: plan(&query)?,
-        write: Write::Lock(Box::new(Locking { rows, window })),
-        key_columns: schema.key.len(),
+        table: first.table.clone(),
+        write: Write::Lock(Box::new(Locking { tables: locked, window })),
+        key_columns,
         row_columns: 0,
         returns: true,
         checks: Vec::new(),
-        table,
     }))
 }
 
-fn check(select: &Select, refused: &impl Fn(&str) -> Error) -> Result<()> {
-    use sqlparser::ast::GroupByExpr;
-    let groups = match &select.group_by {
-        GroupByExpr::Expressions(exprs, modifiers) => !exprs.is_empty() || !modifiers.is_empty(),
-        GroupByExpr::All(_) => true,
-    };
-    if groups || select.having.is_some() {
-        return Err(refused("GROUP BY or HAVING"));
-    }
-    if select.distinct.is_some() {
-        return Err(refused("DISTINCT"));
-    }
-    if !select.named_window.is_empty() {
-        return Err(refused("window functions"));
-    }
-    Ok(())
-}
-
-fn has_aggregate(engine: &dyn QueryEngine, select: &Select) -> bool {
-    let found = sqlparser::ast::visit_expressions(&select.projection, |expr| match expr {
-        Expr::Function(function) if engine.is_aggregate(&function.name.to_string()) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
-}
-
-/// `ORDER BY 1` counts the columns that are shown; the keys come before them.
-fn shift_positions(query: &mut Query, by: u64) {
-    let Some(order) = &mut query.order_by else { return };
-    let OrderByKind::Expressions(exprs) = &mut order.kind else { return };
-    for item in exprs {
-        if let Expr::Value(value) = &mut item.expr
-            && let Value::Number(digits, _) = &mut value.value
-            && let Ok(position) = digits.parse::<u64>()
-        {
-            *digits = (position + by).to_string();
-        }
-    }
+fn reads_subquery(table: &TableWithJoins) -> bool {
+    !matches!(table.relation, TableFactor::Table { .. })
 }
 
 /// OFFSET and LIMIT as plain numbers.
@@ -178,8 +154,6 @@ impl PreparedWrite {
         context.txn.admit_query()?;
         let mut collected = context.engine.collect(query, || context.binding(query))?;
         context.txn.end_query();
-        let schema = &self.table.def.schema;
-        let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();
         let (mut count, mut read) = (0, 0);
         for batch in &mut collected.batches {
             let mut keep = vec![false; batch.num_rows()];
@@ -188,9 +162,8 @@ impl PreparedWrite {
                     break;
                 }
                 context.cancel.check()?;
-                let key = batch.columns()[..types.len()].iter().zip(&types);
-                let key = self.table.keys.encode(key.map(|(array, data_type)| value_ref_at(array, row, *data_type)));
-                if !locking.rows.lock(context.txn, &self.table, &key)? {
+                let is_locked = |locked: &LockedTable| locked.lock(context.txn, batch, row);
+                if !all(&locking.tables, is_locked)? {
                     continue;
                 }
                 if skip > 0 {
@@ -205,5 +178,28 @@ impl PreparedWrite {
             *batch = rows.map_err(|error| Error::internal(error.to_string()))?;
         }
         Ok((collected, read))
+    }
+}
+
+/// Whether all are; those behind the first that is not are not asked.
+fn all(tables: &[LockedTable], mut is_locked: impl FnMut(&LockedTable) -> Result<bool>) -> Result<bool> {
+    for table in tables {
+        if !is_locked(table)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl LockedTable {
+    /// Locks the table's row that a row of the query has the key of; false when it is left out.
+    fn lock(&self, txn: &mut Transaction, batch: &RecordBatch, row: usize) -> Result<bool> {
+        let schema = &self.table.def.schema;
+        let key = schema.key.iter().enumerate().map(|(place, &ordinal)| {
+            let array = &batch.columns()[self.first + place];
+            value_ref_at(array, row, schema.columns[ordinal].data_type)
+        });
+        let key = self.table.keys.encode(key);
+        self.rows.lock(txn, &self.table, &key)
     }
 }

@@ -18,6 +18,7 @@
 mod delete;
 mod insert;
 mod lock;
+mod lock_joined;
 mod merge;
 mod merge_plan;
 mod merge_rows;

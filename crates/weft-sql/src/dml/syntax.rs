@@ -123,13 +123,18 @@ pub(super) fn target_relation(mut table: TableWithJoins, shown: &Ident) -> Table
     table
 }
 
+/// The query that a text of ours is.
+pub(super) fn parsed_query(text: &str) -> Result<Box<Query>> {
+    let parsed = Parser::parse_sql(&WeftDialect::PLAIN, text).ok().and_then(|statements| statements.into_iter().next());
+    let Some(Statement::Query(made)) = parsed else { return Err(Error::internal(format!("no query: {text}"))) };
+    Ok(made)
+}
+
 /// A column of a query of so many columns, as a subquery: `(a, b) = (SELECT ...)` asks it for each column.
 fn column_of(query: &Query, place: usize, count: usize) -> Result<Expr> {
     let names: Vec<String> = (0..count).map(|place| format!("\"{MARKER}set{place}\"")).collect();
     let text = format!("SELECT {} FROM (SELECT 1) AS \"{MARKER}set\" ({})", names[place], names.join(", "));
-    let parsed =
-        Parser::parse_sql(&WeftDialect::PLAIN, &text).ok().and_then(|statements| statements.into_iter().next());
-    let Some(Statement::Query(mut made)) = parsed else { return Err(Error::internal(format!("no query: {text}"))) };
+    let mut made = parsed_query(&text)?;
     if let SetExpr::Select(select) = &mut *made.body
         && let Some(TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }) = select.from.first_mut()
     {

@@ -16,9 +16,17 @@ use crate::values::value_at;
 
 /// How rows are locked and counted.
 pub(super) struct Locking {
-    pub(super) rows: RowLocking,
+    /// The tables, where their keys are among the columns, and how they are locked.
+    pub(super) tables: Vec<LockedTable>,
     /// With SKIP LOCKED: OFFSET and LIMIT, which count locked rows only, and the query of the first rows.
     pub(super) window: Option<(u64, u64, PreparedQuery)>,
+}
+
+/// A table of which rows are locked.
+pub(super) struct LockedTable {
+    pub(super) table: TableRef,
+    pub(super) first: usize,
+    pub(super) rows: RowLocking,
 }
 
 /// What happens to each row that was read.
@@ -77,7 +85,8 @@ pub(super) struct Parts {
 impl PreparedWrite {
     pub(super) fn new(parts: Parts) -> PreparedWrite {
         let Parts { query, table, write, key_columns, row_columns, returns, checks } = parts;
-        let shown = query.columns()[key_columns + row_columns + checks.len()..].to_vec();
+        let shown = shown_of(&query, &write, key_columns + row_columns + checks.len());
+        let shown = shown.into_iter().map(|place| query.columns()[place].clone()).collect::<Vec<_>>();
         let columns: Arc<[OutputColumn]> = if returns { shown.into() } else { Arc::new([]) };
         let types = columns.iter().map(|column| column.data_type).collect();
         PreparedWrite { query, table, write, key_columns, row_columns, returns, checks, columns, types }
@@ -138,8 +147,7 @@ impl PreparedWrite {
 
     /// The outcome with what RETURNING or the SELECT list shows of the rows that were read.
     pub(super) fn shown(&self, tag: Tag, mut rows: Collected) -> Result<Outcome> {
-        let from = self.behind_checks();
-        let shown: Vec<usize> = (from..self.query.columns().len()).collect();
+        let shown = shown_of(&self.query, &self.write, self.behind_checks());
         for batch in &mut rows.batches {
             let projected = batch.project(&shown);
             *batch = projected.map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))?;
@@ -147,6 +155,12 @@ impl PreparedWrite {
         let rows = Rows::from_collected(Arc::clone(&self.types), rows);
         Ok(Outcome { tag, columns: Arc::clone(&self.columns), rows })
     }
+}
+
+/// The columns that are shown, from a place on: keys of joined tables that are locked have no name.
+fn shown_of(query: &PreparedQuery, write: &Write, from: usize) -> Vec<usize> {
+    let is_hidden = |place: &usize| matches!(write, Write::Lock(_)) && query.columns()[*place].name.is_empty();
+    (from..query.columns().len()).filter(|place| !is_hidden(place)).collect()
 }
 
 /// Whether a RETURNING clause is there.

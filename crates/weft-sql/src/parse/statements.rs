@@ -7,8 +7,8 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, frames, history, joins, merge, only, own, periods, plain_words, set_columns, subqueries,
-    table_operations, tables, tokens, views, with,
+    conflict, constraints, frames, history, joins, locking, merge, only, own, periods, plain_words, set_columns,
+    subqueries, table_operations, tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -66,7 +66,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(tokens);
     let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
-    let tokens = frames::written_plainly(joins::written_plainly(tokens));
+    let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()

@@ -526,7 +526,7 @@ impl Reader<'_> {
     fn end_query(&mut self, query: &Query) {
         let Some(Frame::Query { ended, .. }) = self.scope.frames.pop() else { return };
         for lock in &query.locks {
-            let of = lock.of.as_ref().map(last);
+            let of = crate::parse::clause_of(lock).1.as_ref().map(last);
             for source in ended.iter().filter(|source| of.as_ref().is_none_or(|of| source.alias == *of)) {
                 if let Some(need) = source.need {
                     self.needs.relations[need].rights = self.needs.relations[need].rights.and(Rights::UPDATE);

@@ -178,7 +178,7 @@ impl PointSelect {
         if key.ordered().is_some() {
             order = None;
         }
-        let locking = RowLocking::of_query(query, &shape.table.def, &name)?;
+        let locking = RowLocking::of_query(query, &shape.table, &name)?;
         let mut fetch = Vec::new();
         let mut remap = |position: &mut usize| {
             let ordinal = *position;
