@@ -80,6 +80,12 @@ pub(crate) fn fill(rows: &mut Rows<'_>, snapshot: &Snapshot) {
 }
 
 fn defaults(add: &mut impl FnMut(&str, Address, Address), snapshot: &Snapshot) {
+    for view in &snapshot.views {
+        for (place, _) in &view.defaults {
+            let number = *place as i64 + 1;
+            add("a", (PG_ATTRDEF, Snapshot::default_oid(view.oid, number), 0), (PG_CLASS, view.oid, number));
+        }
+    }
     for table in &snapshot.tables {
         for (number, column) in (1..).zip(&table.columns) {
             let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) else { continue };

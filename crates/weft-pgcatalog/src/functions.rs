@@ -322,7 +322,17 @@ static FUNCTIONS: &[Function] = &[
     function("row_security_active", (1, 1), boolean, no),
     function("pg_relation_is_publishable", (1, 1), boolean, no),
     function("pg_relation_is_updatable", (2, 2), int4, |call| {
-        Ok(Datum::Int(if call.snapshot.table(call.relation(0)).is_some() { 28 } else { 0 }))
+        let relation = call.relation(0);
+        let of_view = || call.snapshot.view(relation).map_or(0, |view| view.events);
+        let is_table = call.snapshot.table(relation).is_some_and(|table| table.materialized.is_none());
+        Ok(Datum::Int(if is_table { 28 } else { of_view() }))
+    }),
+    function("pg_column_is_updatable", (3, 3), boolean, |call| {
+        let (relation, number) = (call.relation(0), call.int(1));
+        let is_table = call.snapshot.table(relation).is_some_and(|table| table.materialized.is_none());
+        let place = usize::try_from(number - 1).ok();
+        let of_view = |place: usize| Some(*call.snapshot.view(relation)?.updatable.get(place)?);
+        Ok(Datum::Bool(place.is_some_and(|place| is_table || of_view(place) == Some(true))))
     }),
     function("pg_table_size", (1, 1), int8, |call| size(call, |own, _| own)),
     function("pg_relation_size", (1, 2), int8, |call| size(call, |own, _| own)),

@@ -325,7 +325,7 @@ pub struct Index {
 }
 
 /// A view.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     /// Number.
     pub oid: u32,
@@ -339,6 +339,32 @@ pub struct View {
     pub query: String,
     /// The numbers of the relations that it reads.
     pub reads: Vec<u32>,
+    /// Options as they were given: `check_option=local`.
+    pub options: Vec<String>,
+    /// Of some columns, by place: their defaults.
+    pub defaults: Vec<(usize, String)>,
+    /// What can be done through it: 4 for UPDATE, 8 for INSERT, 16 for DELETE.
+    pub events: i64,
+    /// Of each column: whether it can be updated.
+    pub updatable: Vec<bool>,
+}
+
+impl View {
+    /// The default of a column, by its number.
+    pub(crate) fn default_of(&self, number: i64) -> Option<&str> {
+        let place = usize::try_from(number - 1).ok()?;
+        self.defaults.iter().find(|(known, _)| *known == place).map(|(_, text)| text.as_str())
+    }
+
+    /// The value of an option.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().filter_map(|text| text.split_once('=')).find(|(known, _)| *known == name).map(|(_, to)| to)
+    }
+
+    /// Whether all of some events can be done through it.
+    pub(crate) fn takes(&self, events: i64) -> bool {
+        self.events & events == events
+    }
 }
 
 /// A sequence.

@@ -6,11 +6,13 @@
 //!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
 //! ```
 
+use weft_format::DataType;
+
 use crate::definitions::{check_condition, default_text, index_definition};
 use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE};
 use crate::domain_rows;
 use crate::making::Rows;
-use crate::objects::Constraint;
+use crate::objects::{Constraint, View};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
@@ -247,7 +249,11 @@ fn classes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
         add(Class { method: 403, bytes: snapshot.figures.index(index.oid), rows: 0.0, owned_as: index.table, ..class });
     }
     for view in scope.views(snapshot) {
-        add(plain_class(view.oid, view.schema, &view.name, "v", view.columns.len()));
+        let options = view.options.iter().map(text).collect::<Vec<_>>();
+        add(Class {
+            options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
+            ..plain_class(view.oid, view.schema, &view.name, "v", view.columns.len())
+        });
     }
     for sequence in scope.sequences(snapshot) {
         add(Class { rows: 1.0, ..plain_class(sequence.oid, sequence.schema, &sequence.name, "S", 3) });
@@ -341,7 +347,7 @@ fn attributes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     }
     for view in scope.views(snapshot) {
         for (number, (name, data_type)) in (1..).zip(&view.columns) {
-            add(plain_attribute(view.oid, name, number, type_of(*data_type)));
+            add(attribute_of_view(view, number, name, *data_type));
         }
     }
     for sequence in scope.sequences(snapshot) {
@@ -349,6 +355,11 @@ fn attributes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
             add(Attribute { not_null: true, ..plain_attribute(sequence.oid, name, number, (oid, -1)) });
         }
     }
+}
+
+fn attribute_of_view<'a>(view: &View, number: i64, name: &'a str, data_type: DataType) -> Attribute<'a> {
+    let has_default = view.default_of(number).is_some();
+    Attribute { has_default, ..plain_attribute(view.oid, name, number, type_of(data_type)) }
 }
 
 /// The column of an expression: named as the function that it calls.
@@ -359,6 +370,17 @@ fn expression_name(text: &str) -> &str {
 }
 
 fn defaults(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    for view in rows.scope.views(snapshot) {
+        for (number, (_, data_type)) in (1..).zip(&view.columns) {
+            let Some(default) = view.default_of(number) else { continue };
+            rows.add([
+                ("oid", int(Snapshot::default_oid(view.oid, number))),
+                ("adrelid", int(view.oid)),
+                ("adnum", int(number)),
+                ("adbin", text(default_text(snapshot, *data_type, default))),
+            ]);
+        }
+    }
     for table in rows.scope.tables(snapshot) {
         for (number, column) in (1..).zip(&table.columns) {
             let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) else { continue };

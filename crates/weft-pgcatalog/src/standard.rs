@@ -40,9 +40,12 @@ pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
                     ("table_schema", text(snapshot.schema_name(view.schema))),
                     ("table_name", text(&view.name)),
                     ("view_definition", text(format!(" {};", view.query))),
-                    ("check_option", text("NONE")),
-                    ("is_updatable", text("NO")),
-                    ("is_insertable_into", text("NO")),
+                    ("check_option", text(view.option("check_option").map_or("NONE".into(), str::to_uppercase))),
+                    ("is_updatable", yes_no(view.takes(20))),
+                    ("is_insertable_into", yes_no(view.takes(8))),
+                    ("is_trigger_updatable", text("NO")),
+                    ("is_trigger_deletable", text("NO")),
+                    ("is_trigger_insertable_into", text("NO")),
                 ]);
             }
         }
@@ -104,7 +107,7 @@ fn schemata(rows: &mut Rows<'_>, snapshot: &Snapshot) {
 fn tables(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let (declared, views) = (rows.scope.declared(), rows.scope.views(snapshot));
     let own = rows.scope.tables(snapshot);
-    let mut add = |schema: u32, name: &str, is_view: bool, is_system: bool| {
+    let mut add = |schema: u32, name: &str, is_view: bool, takes_rows: bool| {
         let is_temporary = snapshot.is_temporary(schema);
         if is_temporary && snapshot.temporary != Some(schema) {
             return;
@@ -119,14 +122,14 @@ fn tables(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             ("table_schema", text(snapshot.schema_name(schema))),
             ("table_name", text(name)),
             ("table_type", text(kind)),
-            ("is_insertable_into", yes_no(!is_view && !is_system)),
+            ("is_insertable_into", yes_no(takes_rows)),
             ("is_typed", text("NO")),
         ]);
     };
-    declared.iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
+    declared.iter().for_each(|known| add(known.schema, known.name, known.is_view, false));
     let tables = own.into_iter().filter(|table| table.materialized.is_none());
-    tables.for_each(|table| add(table.schema, &table.name, false, false));
-    views.iter().for_each(|view| add(view.schema, &view.name, true, false));
+    tables.for_each(|table| add(table.schema, &table.name, false, true));
+    views.iter().for_each(|view| add(view.schema, &view.name, true, view.takes(8)));
 }
 
 struct Column<'a> {
@@ -180,7 +183,12 @@ fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     }
     for view in rows.scope.views(snapshot) {
         for (number, (name, data_type)) in (1..).zip(&view.columns) {
-            add_column(rows, snapshot, &plain(view.schema, &view.name, name, number, type_of(*data_type)));
+            let described = Column {
+                default: view.default_of(number),
+                updatable: usize::try_from(number - 1).is_ok_and(|at| view.updatable.get(at) == Some(&true)),
+                ..plain(view.schema, &view.name, name, number, type_of(*data_type))
+            };
+            add_column(rows, snapshot, &described);
         }
     }
 }

@@ -126,6 +126,7 @@ pub(crate) fn snapshot() -> Snapshot {
         columns: vec![("id".into(), DataType::Integer)],
         query: "SELECT id FROM customers".into(),
         reads: vec![16_387],
+        ..View::default()
     }];
     objects.sequences = vec![
         Sequence { owner: Some((16_387, 1, false)), ..sequence(16_410, "customers_id_seq") },

@@ -163,6 +163,7 @@ pub(crate) trait NamesTypes: VisitMut + Clone {
     }
 }
 
+impl NamesTypes for Expr {}
 impl NamesTypes for Query {}
 impl NamesTypes for CreateIndex {}
 impl NamesTypes for CreateView {}

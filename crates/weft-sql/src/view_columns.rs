@@ -68,6 +68,11 @@ pub(crate) fn default_property(column: usize) -> String {
     format!("default.{column}")
 }
 
+/// Whether a property is such a default.
+pub(crate) fn is_default_property(name: &str) -> bool {
+    name.starts_with("default.")
+}
+
 /// The default that ALTER VIEW gave a column.
 pub(crate) fn default_of(view: &Object, column: usize) -> Option<&str> {
     view.property(&default_property(column))

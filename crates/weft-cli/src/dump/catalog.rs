@@ -91,6 +91,10 @@ pub(super) struct View {
     pub(super) populated: bool,
     /// The relations that it reads.
     pub(super) reads: Vec<u32>,
+    /// Its options, as WITH takes them.
+    pub(super) options: Vec<String>,
+    /// The defaults of columns: the column, quoted where that is needed, and the expression.
+    pub(super) defaults: Vec<(String, String)>,
 }
 
 /// Everything but the rows.
@@ -247,7 +251,8 @@ impl Reader<'_> {
 
     fn views(&mut self, kept: &BTreeSet<u32>) -> Result<Vec<View>, Failure> {
         let rows = self.rows(&format!(
-            "SELECT c.oid, pg_get_viewdef(c.oid), c.relkind, c.relispopulated FROM pg_class c \
+            "SELECT c.oid, pg_get_viewdef(c.oid), c.relkind, c.relispopulated, \
+             CASE c.relkind WHEN 'v' THEN array_to_string(c.reloptions, ',') END FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE {OWN} AND c.relkind IN ('v', 'm') ORDER BY c.oid"
         ))?;
@@ -259,6 +264,12 @@ impl Reader<'_> {
         let reads = self.rows(
             "SELECT c.oid, r FROM pg_class c, weft_view_reads(c.oid) r WHERE c.relkind IN ('v', 'm') ORDER BY c.oid",
         )?;
+        let defaults = self.rows(&format!(
+            "SELECT d.adrelid, a.attname, pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d \
+             JOIN pg_class c ON c.oid = d.adrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum \
+             WHERE {OWN} AND c.relkind = 'v' ORDER BY d.adrelid, d.adnum"
+        ))?;
         let of = |rows: &[Row], view: u32| -> Vec<Row> {
             rows.iter().filter(|row| number(row, 0) == view).cloned().collect()
         };
@@ -271,6 +282,11 @@ impl Reader<'_> {
                 materialized: text(row, 2) == "m",
                 populated: text(row, 3) == "t",
                 reads: of(&reads, relation).iter().map(|read| number(read, 1)).collect(),
+                options: text(row, 4).split(',').filter(|option| !option.is_empty()).map(str::to_owned).collect(),
+                defaults: of(&defaults, relation)
+                    .iter()
+                    .map(|default| (self.quoted(&text(default, 1)), text(default, 2)))
+                    .collect(),
             }
         };
         Ok(in_order(rows.iter().map(view).filter(|view| kept.contains(&view.relation)).collect()))
@@ -382,6 +398,8 @@ mod tests {
             materialized: false,
             populated: true,
             reads: reads.to_vec(),
+            options: Vec::new(),
+            defaults: Vec::new(),
         };
         let ordered = in_order(vec![view(1, &[9, 3]), view(2, &[]), view(3, &[4, 9]), view(4, &[2])]);
         assert_eq!(ordered.iter().map(|view| view.relation).collect::<Vec<_>>(), [2, 4, 3, 1]);

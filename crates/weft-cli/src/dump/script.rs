@@ -169,7 +169,12 @@ impl Script<'_> {
             let columns = view.columns.join(", ");
             let columns = if columns.is_empty() { columns } else { format!(" ({columns})") };
             let (kind, data) = if view.materialized { ("MATERIALIZED VIEW", "\nWITH NO DATA") } else { ("VIEW", "") };
-            self.line(&format!("\nCREATE {kind} {name}{columns} AS\n{}{data};", view.query))?;
+            let options = view.options.join(", ");
+            let options = if options.is_empty() { options } else { format!(" WITH ({options})") };
+            self.line(&format!("\nCREATE {kind} {name}{columns}{options} AS\n{}{data};", view.query))?;
+            for (column, default) in &view.defaults {
+                self.line(&format!("ALTER VIEW {name} ALTER COLUMN {column} SET DEFAULT {default};"))?;
+            }
         }
         Ok(())
     }

@@ -421,7 +421,7 @@ pub(super) fn check_default_life(txn: &Transaction, namespace: SchemaId, default
 }
 
 /// A DEFAULT for a column of a table in a schema, as it is stored.
-pub(super) fn check_default(
+pub(crate) fn check_default(
     txn: &Transaction,
     namespace: SchemaId,
     default: &str,

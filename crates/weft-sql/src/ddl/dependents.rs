@@ -141,8 +141,9 @@ pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<
 }
 
 /// As [`refuse_rename`], of a view.
-pub(crate) fn refuse_rename_of_view(txn: &Transaction, view: &Object) -> Result<()> {
-    match views_on(txn, view.id).first() {
+pub(crate) fn refuse_rename_of_view(txn: &Transaction, view: &Object, column: Option<&str>) -> Result<()> {
+    let views = views_on(txn, view.id);
+    match views.iter().find(|other| column.is_none_or(|column| mentions(other, column))) {
         Some(other) => Err(in_view(name_of(other))),
         None => Ok(()),
     }

@@ -16,6 +16,7 @@ use weft_pgcatalog::quoted;
 use super::pieces::free_name;
 use crate::expr::sequence_call;
 use crate::resolve;
+use crate::view_columns::is_default_property;
 
 /// The sequence of a column that is to be made.
 #[derive(Clone)]
@@ -220,10 +221,25 @@ fn users(txn: &Transaction, sequence: &Object) -> Vec<(weft_kernel::TableRef, us
     found
 }
 
+/// The columns of views whose default takes numbers from a sequence: the view, and its property.
+fn views_with(txn: &Transaction, is_it: impl Fn(&str) -> bool) -> Vec<(Arc<Object>, String)> {
+    let views = txn.objects().into_iter().filter(|object| object.kind == ObjectKind::View);
+    let of_view = |view: Arc<Object>| {
+        let found = view.properties.iter().filter(|(name, text)| is_default_property(name) && is_it(text));
+        found.map(|(name, _)| (Arc::clone(&view), name.clone())).collect::<Vec<_>>()
+    };
+    views.flat_map(of_view).collect()
+}
+
 /// Before a sequence gets another name its users are noted; here they get it.
 pub(crate) fn renamed(txn: &mut Transaction, before: &Object, after: &Arc<Object>) -> Result<()> {
     let old = default_text(txn, before);
     let new = default_text(txn, after);
+    for (view, property) in views_with(txn, |text| text == old) {
+        let mut changed = (*txn.object_of(view.id).unwrap_or(view)).clone();
+        changed.properties.insert(property, new.clone());
+        txn.put_object(changed)?;
+    }
     for def in txn.tables() {
         if !def.defaults.iter().flatten().any(|text| *text == old) {
             continue;
@@ -264,6 +280,22 @@ pub(crate) fn drop(
             def.defaults[ordinal] = None;
             Ok(())
         })?;
+    }
+    let takes = |text: &str| {
+        let named = sequence_call(text).and_then(|name| resolve::object(txn, ObjectKind::Sequence, &name));
+        named.is_some_and(|object| object.id == sequence.id)
+    };
+    for (view, property) in views_with(txn, takes) {
+        let what = format!("default value of a column of view {}", view.name);
+        if !cascade {
+            let message = format!("cannot drop sequence {name} because other objects depend on it");
+            let error = Error::new(Code::DependentObjects, message);
+            return Err(error.hint(format!("{what} depends on sequence {name}; use DROP ... CASCADE to drop it, too")));
+        }
+        notices.push(crate::Notice::plain(format!("drop cascades to {what}")));
+        let mut changed = (*txn.object_of(view.id).unwrap_or(view)).clone();
+        changed.properties.remove(&property);
+        txn.put_object(changed)?;
     }
     txn.drop_object(sequence)
 }

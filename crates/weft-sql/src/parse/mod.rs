@@ -10,6 +10,7 @@
 //!    own limit, chains of operators (`1 + 1 + 1 ...`, which become deep trees without nesting) by a count of tokens.
 //! 2. Positions in errors count characters of the whole text, from 1.
 
+mod alter_view;
 mod conflict;
 mod constraints;
 mod dialect;
@@ -39,6 +40,7 @@ mod values;
 mod views;
 mod with;
 
+pub use alter_view::ViewChange;
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use dialect::WeftDialect;
 pub use domains::{AlterDomain, DomainRule, DomainStatement, RuleKind};

@@ -13,6 +13,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::alter_view::{ViewChange, view_change};
 use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
 use super::history::{AsOf, as_of};
 use super::lock::{LockTables, lock_tables};
@@ -35,6 +36,8 @@ pub enum Own {
     SetSchema(ObjectName, bool, String),
     /// ALTER VIEW or SEQUENCE ... RENAME TO: which, IF EXISTS, the new name.
     Rename(ObjectName, bool, ObjectName),
+    /// ALTER VIEW: which, IF EXISTS, what changes.
+    AlterView(Box<(ObjectName, bool, ViewChange)>),
     /// MOVE: as FETCH, without the rows.
     Move(Ident, FetchDirection),
     /// ALTER SCHEMA ... RENAME TO
@@ -195,7 +198,8 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         return Ok(Some(Own::RenameSchema(fold(&name), fold(&new))));
     }
     let is_sequence = parser.parse_keyword(Keyword::SEQUENCE);
-    if !is_sequence && !parser.parse_keyword(Keyword::VIEW) && !parser.parse_keyword(Keyword::TABLE) {
+    let is_view = !is_sequence && parser.parse_keyword(Keyword::VIEW);
+    if !is_sequence && !is_view && !parser.parse_keyword(Keyword::TABLE) {
         return Ok(None);
     }
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
@@ -208,14 +212,12 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         let new = parser.parse_object_name(false)?;
         return Ok(Some(Own::Rename(name, if_exists, new)));
     }
+    if is_view {
+        let change = view_change(parser)?;
+        return Ok(change.map(|change| Own::AlterView(Box::new((name, if_exists, change)))));
+    }
     if parser.parse_keyword(Keyword::ALTER) {
-        let _ = parser.parse_keyword(Keyword::COLUMN);
-        let Ok(column) = parser.parse_identifier() else { return Ok(None) };
-        if !parser.parse_keywords(&[Keyword::DROP, Keyword::IDENTITY]) {
-            return Ok(None);
-        }
-        let is_known = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-        return Ok(Some(Own::DropIdentity(name, if_exists, fold(&column), is_known)));
+        return drop_identity(parser, name, if_exists);
     }
     if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
 }
@@ -233,6 +235,21 @@ fn domain_statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Domai
         parser.prev_token();
     }
     Ok(parsed)
+}
+
+/// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY
+fn drop_identity(
+    parser: &mut Parser<'_>,
+    name: ObjectName,
+    if_exists: bool,
+) -> std::result::Result<Option<Own>, ParserError> {
+    let _ = parser.parse_keyword(Keyword::COLUMN);
+    let Ok(column) = parser.parse_identifier() else { return Ok(None) };
+    if !parser.parse_keywords(&[Keyword::DROP, Keyword::IDENTITY]) {
+        return Ok(None);
+    }
+    let is_known = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    Ok(Some(Own::DropIdentity(name, if_exists, fold(&column), is_known)))
 }
 
 fn comment_on_constraint(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {

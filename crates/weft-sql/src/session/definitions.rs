@@ -10,6 +10,7 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
 use weft_pgcatalog::rights::Rights;
 
+use super::alter_view::{change_of, change_view};
 use super::work::{Work, with_context};
 use super::{Session, temporary};
 use crate::ddl::dependents::is_materialized;
@@ -170,7 +171,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
                 return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
             }
             None => return Err(resolve::undefined(&name)),
-            Some(_) => {
+            Some(other) => {
                 // ALTER TABLE renames any relation.
                 if let [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(new) }] =
                     alter.operations.as_slice()
@@ -178,8 +179,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
                     ddl::rename_relation(work.txn, &alter.name, new)?;
                     return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
                 }
-                let message = format!("\"{}\" is not a table", resolve::shown(&name));
-                return Err(Error::new(Code::WrongObjectType, message));
+                return alter_other(work, &other, alter, source);
             }
         };
         let rng = Arc::clone(&work.txn.engine().env().rng);
@@ -187,6 +187,27 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
         ddl::Altering { txn: work.txn, table, source, eval, notices: work.notices }.run(alter)?;
         Ok(Outcome::done(Tag::Done("ALTER TABLE")))
     })
+}
+
+/// ALTER TABLE of what is no table: of a view it does what ALTER VIEW does.
+fn alter_other(work: &mut Work<'_>, other: &Relation, alter: &AlterTable, source: &str) -> Result<Outcome> {
+    let view = match other {
+        Relation::Object(object) if object.kind == ObjectKind::View => object,
+        _ => {
+            let message = format!("\"{}\" is not a table", alter.name);
+            return Err(Error::new(Code::WrongObjectType, message));
+        }
+    };
+    for operation in &alter.operations {
+        let Some(change) = change_of(operation) else {
+            let message = format!("ALTER action {operation} cannot be performed on relation \"{}\"", view.name);
+            let error = Error::new(Code::WrongObjectType, message);
+            return Err(error.detail("This operation is not supported for views."));
+        };
+        let view = work.txn.object_of(view.id).unwrap_or_else(|| Arc::clone(view));
+        change_view(work, &view, &change, source)?;
+    }
+    Ok(Outcome::done(Tag::Done("ALTER TABLE")))
 }
 
 /// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY

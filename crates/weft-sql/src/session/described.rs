@@ -31,7 +31,8 @@ use crate::domains::{self, Definition, base_type, is_domain, parent_of};
 use crate::expr::data_type_of;
 use crate::row::{generated, predicate_text};
 use crate::types::{self, Named};
-use crate::view_columns::view_columns;
+use crate::updatable::{self, Verb};
+use crate::view_columns::{self, view_columns};
 
 /// The objects of a version of the catalog, and whom to ask for their figures.
 #[derive(Default)]
@@ -143,7 +144,10 @@ fn show_types(objects: &mut Objects) {
         index.parts.iter_mut().for_each(|(_, text)| show(text));
         index.predicate.iter_mut().for_each(show);
     }
-    objects.views.iter_mut().for_each(|view| show(&mut view.query));
+    for view in &mut objects.views {
+        show(&mut view.query);
+        view.defaults.iter_mut().for_each(|(_, text)| show(text));
+    }
     for known in &mut objects.types {
         let TypeKind::Domain(domain) = &mut known.kind else { continue };
         domain.default.iter_mut().for_each(show);
@@ -284,7 +288,14 @@ fn object_of(
         ObjectKind::View => {
             let query = object.property("query").unwrap_or_default().to_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();
-            made.objects.views.push(View { oid, schema, name, columns: view_columns(object), query, reads });
+            let columns = view_columns(object);
+            let options = view_columns::options(object).into_iter().map(|(name, value)| format!("{name}={value}"));
+            let default = |place: usize| Some((place, view_columns::default_of(object, place)?.to_owned()));
+            let defaults = (0..columns.len()).filter_map(default).collect();
+            let (events, updatable) = events_of(txn, object);
+            let options = options.collect();
+            let view = View { oid, schema, name, columns, query, reads, options, defaults, events, updatable };
+            made.objects.views.push(view);
         }
         ObjectKind::Sequence => {
             let options = SequenceOptions::of(object)?;
@@ -332,6 +343,18 @@ fn domain(txn: &Transaction, object: &Object) -> Result<TypeKind> {
         default: definition.default,
         checks: definition.checks.into_iter().map(|check| (check.name, check.text, check.is_valid)).collect(),
     }))
+}
+
+/// What can be done through a view: 4 for UPDATE, 8 for INSERT, 16 for DELETE; and whether each column can be updated.
+fn events_of(txn: &Transaction, view: &Arc<Object>) -> (i64, Vec<bool>) {
+    let columns = match updatable::of_view(txn, Arc::clone(view), Verb::Update) {
+        Ok(found) => found.names().map(|name| found.ordinal(name, Verb::Update).is_ok()).collect(),
+        Err(_) => vec![false; view_columns(view).len()],
+    };
+    if columns.contains(&true) {
+        return (28, columns);
+    }
+    (if updatable::of_view(txn, Arc::clone(view), Verb::Delete).is_ok() { 16 } else { 0 }, columns)
 }
 
 fn comment(made: &mut Making, object: &Object, numbers: &BTreeMap<u32, &Numbers>) {

@@ -18,8 +18,8 @@ use super::objects::Kind;
 use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
-    Client, Prepared, Session, backup, cursors, definitions, domains, locks, maintenance, materialized, objects, past,
-    rights, schemas, user_types, views,
+    Client, Prepared, Session, alter_view, backup, cursors, definitions, domains, locks, maintenance, materialized,
+    objects, past, rights, schemas, user_types, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
@@ -533,6 +533,10 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
         Own::SetSchema(name, if_exists, schema) => set_schema(session, name, *if_exists, schema),
         Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),
+        Own::AlterView(alter) => {
+            let (name, if_exists, change) = &**alter;
+            alter_view::alter(session, name, *if_exists, change, source)
+        }
         Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
         Own::Rights(statement) => rights::run(session, statement),

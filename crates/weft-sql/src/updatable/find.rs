@@ -32,6 +32,11 @@ pub(crate) fn find(txn: &Transaction, name: &str, verb: Verb) -> Result<Option<U
     if view.kind != ObjectKind::View {
         return Ok(None);
     }
+    of_view(txn, view, verb).map(Some)
+}
+
+/// A view, for a statement that changes it.
+pub(crate) fn of_view(txn: &Transaction, view: Arc<Object>, verb: Verb) -> Result<UpdatableView> {
     let (mut layers, mut view, mut checks_below) = (Vec::new(), view, false);
     let table = loop {
         if layers.len() == NESTING_MAX {
@@ -55,7 +60,7 @@ pub(crate) fn find(txn: &Transaction, name: &str, verb: Verb) -> Result<Option<U
             Below::View(of) => view = of,
         }
     };
-    Ok(Some(UpdatableView { table, layers }))
+    Ok(UpdatableView { table, layers })
 }
 
 /// Why a view, without those below it, cannot be written to.

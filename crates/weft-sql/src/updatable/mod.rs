@@ -17,6 +17,6 @@
 mod find;
 mod layer;
 
-pub(crate) use find::{find, refusal_of};
+pub(crate) use find::{find, of_view, refusal_of};
 pub(crate) use layer::LayerColumn;
 pub use layer::{UpdatableView, Verb};

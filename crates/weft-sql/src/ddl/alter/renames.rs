@@ -145,7 +145,7 @@ pub(crate) fn move_object(
     to: weft_kernel::SchemaId,
 ) -> Result<()> {
     if object.kind == ObjectKind::View {
-        crate::ddl::dependents::refuse_rename_of_view(txn, object)?;
+        crate::ddl::dependents::refuse_rename_of_view(txn, object, None)?;
     }
     let mut moved = (**object).clone();
     moved.namespace = to;
@@ -188,7 +188,7 @@ pub(crate) fn rename_relation(txn: &mut Transaction, name: &ObjectName, new: &Ob
                 return Err(relation_exists(&new));
             }
             if object.kind == ObjectKind::View {
-                crate::ddl::dependents::refuse_rename_of_view(txn, &object)?;
+                crate::ddl::dependents::refuse_rename_of_view(txn, &object, None)?;
             }
             let mut renamed = (*object).clone();
             renamed.name = new;
