@@ -102,7 +102,7 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
     match resolve::object(txn, ObjectKind::View, &known_as) {
         Some(view) if matches!(statement, Statement::Merge(_)) => {
             let message = format!("cannot execute MERGE on relation \"{}\"", view.name);
-            let error = Error::new(Code::WrongObjectType, message);
+            let error = Error::new(Code::FeatureNotSupported, message);
             Err(error.detail("This operation is not supported for views.").hint("change the tables that it reads"))
         }
         _ => Ok(()),

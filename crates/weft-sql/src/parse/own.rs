@@ -120,6 +120,12 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
     if let Some(as_of) = as_of(source, tokens)? {
         return Ok(Some(Own::AsOf(Box::new(as_of))));
     }
+    let mut of_domains = parser(tokens);
+    let domain = domain_statement(&mut of_domains).map_err(|error| syntax_error(source, &of_domains, error))?;
+    if let Some(domain) = domain {
+        expect_end(source, &of_domains)?;
+        return Ok(Some(Own::Domain(Box::new(domain))));
+    }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
     if parsed.is_some() {
@@ -167,9 +173,6 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     }
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
-    }
-    if let Some(statement) = domain_statement(parser)? {
-        return Ok(Some(Own::Domain(Box::new(statement))));
     }
     if word(parser, "refresh") {
         return refresh(parser).map(Some);
@@ -224,17 +227,12 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
 
 /// A statement about domains; none when it is about something else.
 fn domain_statement(parser: &mut Parser<'_>) -> std::result::Result<Option<DomainStatement>, ParserError> {
-    let begin = parser.index();
-    let parsed = match parser.parse_one_of_keywords(&[Keyword::CREATE, Keyword::ALTER, Keyword::DROP]) {
-        Some(Keyword::CREATE) => create_domain(parser)?,
-        Some(Keyword::ALTER) => alter_domain(parser)?,
-        Some(_) => drop_domain(parser)?,
-        None => None,
-    };
-    while parsed.is_none() && parser.index() > begin {
-        parser.prev_token();
+    match parser.parse_one_of_keywords(&[Keyword::CREATE, Keyword::ALTER, Keyword::DROP]) {
+        Some(Keyword::CREATE) => create_domain(parser),
+        Some(Keyword::ALTER) => alter_domain(parser),
+        Some(_) => drop_domain(parser),
+        None => Ok(None),
     }
-    Ok(parsed)
 }
 
 /// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY

@@ -18,6 +18,7 @@ use super::condition::{PartTest, Test, is_spread, part_tests, split, spread};
 use super::planner::{Planner, RowContext};
 use super::predicate::known_predicates;
 use super::shape::key_value;
+use super::through::of_view;
 use crate::binding::Tables;
 use crate::expr::{BindError, BindResult, EvalContext, Expr};
 
@@ -64,7 +65,7 @@ impl Conditions {
         let mut conditions = Conditions { conjuncts: Vec::new(), known: Vec::new() };
         // The conditions of the views that it is seen through come first.
         if let Some((below, alias, own)) = shape.below() {
-            conditions = Conditions::bind(own, &below, alias, planner)?;
+            conditions = of_view(Conditions::bind(own, &below, alias, planner))?;
         }
         conditions.add(selection, shape, table, planner)?;
         Ok(conditions)

@@ -25,14 +25,13 @@ pub(super) fn through(base: &TableShape, view: UpdatableView, verb: Verb) -> Bin
             let bound = Binder::new("").bind(&column.expr, &scope, Some(column.data_type));
             let bound: std::result::Result<Expr, String> = match bound {
                 Ok(expr) => Ok(expr),
-                Err(BindError::Unsupported(what)) => Err(what),
-                Err(error) => return Err(error),
+                Err(error) => Err(lacking(error)),
             };
-            Ok((column.name.clone(), bound))
+            (column.name.clone(), bound)
         });
-        let columns = columns.collect::<BindResult<Vec<LensColumn>>>()?;
+        let columns = columns.collect::<Vec<LensColumn>>();
         if let Some(selection) = layer.selection.as_ref().filter(|_| layer.is_checked && verb != Verb::Delete) {
-            checks.push((layer.name.clone(), Binder::new("").bind_condition(selection, &scope)?));
+            checks.push((layer.name.clone(), of_view(Binder::new("").bind_condition(selection, &scope))?));
         }
         let selection = layer.selection.clone();
         layers.push(LensLayer { alias: layer.alias.clone(), columns, selection });
@@ -46,6 +45,19 @@ pub(super) fn through(base: &TableShape, view: UpdatableView, verb: Verb) -> Bin
     let update_defaults = update_defaults.collect::<Result<Vec<_>>>()?;
     let lens = Lens { view, verb, layers, checks, update_defaults };
     Ok(TableShape { defaults, lens: Some((Arc::new(lens), 0)), ..base.clone() })
+}
+
+/// What the point engine lacks for an expression of a view: the query engine has understood it.
+fn lacking(error: BindError) -> String {
+    match error {
+        BindError::Unsupported(what) => what,
+        BindError::Wrong(error) => error.message().to_owned(),
+    }
+}
+
+/// What was bound of a view; the query engine takes what the point engine cannot bind.
+pub(super) fn of_view<T>(bound: BindResult<T>) -> BindResult<T> {
+    bound.map_err(|error| BindError::Unsupported(lacking(error)))
 }
 
 /// The defaults of the table, but where the view has its own.
