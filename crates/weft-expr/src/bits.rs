@@ -12,7 +12,7 @@ use weft_format::{Code, DataType, Error, Result, Value};
 use crate::arithmetic::out_of_range;
 
 /// Tests the length that a type says of a value that is assigned to it.
-pub(crate) fn fit(digits: &str, to: DataType) -> Result<()> {
+pub fn fit(digits: &str, to: DataType) -> Result<()> {
     let count = digits.len();
     match to {
         DataType::Bit(length) if length > 0 && count != length as usize => Err(Error::new(

@@ -53,6 +53,7 @@ mod words;
 pub mod zone;
 
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_types, negate, product, quotient, quotient_scale};
+pub use bits::fit as fit_bits;
 pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};
 pub use check::crosses_session;
 pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};

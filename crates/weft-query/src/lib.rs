@@ -25,6 +25,7 @@ mod apply;
 mod arithmetic;
 mod averages;
 mod belonging;
+mod bit_aggregates;
 mod cases;
 mod catalog;
 mod coalesced;

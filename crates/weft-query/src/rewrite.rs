@@ -306,7 +306,9 @@ fn written_or_refused(expr: &mut Expr, made: &mut usize) -> Result<bool> {
                 **pattern = call("like_escape", vec![(**pattern).clone(), Expr::Value(escape)]);
             }
         }
-        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: of } => *expr = flipped(of),
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: of } => {
+            *expr = call(weft_expr::builtins::FLIPPED, vec![(**of).clone()]);
+        }
         Expr::Function(function) => {
             if let FunctionArguments::Subquery(query) = &function.args {
                 *expr = call(ROWS, vec![Expr::Subquery(query.clone())]);
@@ -545,14 +547,6 @@ fn has_query(expr: &Expr) -> bool {
         }
     }
     Visit::visit(expr, &mut Finder).is_break()
-}
-
-/// All bits the other way: those that differ from the bits of -1.
-fn flipped(of: &Expr) -> Expr {
-    let one = Box::new(Expr::value(Value::Number("1".into(), false)));
-    let left = Box::new(Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Minus, expr: one })));
-    let right = Box::new(Expr::Nested(Box::new(of.clone())));
-    Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseXor, right }))
 }
 
 /// A number with an exponent as a plain one; one that no numeric holds is a double.

@@ -30,6 +30,7 @@ use super::apply::hide::Hide;
 use super::apply::lateral_exec::Planner;
 use super::apply::mark::ArrayOfRows;
 use super::averages;
+use super::bit_aggregates;
 use super::catalog;
 use super::crossed::KeptKeys;
 use super::extremes;
@@ -167,7 +168,7 @@ pub(super) fn session_state(
     if let Some(every) = state.aggregate_functions().get("bool_and") {
         aggregates.push(Arc::new((**every).clone().with_aliases(["every"])));
     }
-    aggregates.extend(extremes::functions());
+    aggregates.extend(extremes::functions().into_iter().chain(bit_aggregates::functions()));
     aggregates.extend([averages::function(), sums::function()]);
     aggregates.extend(variance::functions());
     state = SessionStateBuilder::new_from_existing(state)

@@ -15,6 +15,7 @@
 //! Source: PostgreSQL's documentation, chapters 9 and 10.3.
 
 mod arrays;
+mod bits;
 mod builtin;
 mod enums;
 mod formatting;
@@ -31,6 +32,8 @@ mod strings;
 mod system;
 mod table;
 
+pub use bits::FLIPPED;
+pub(crate) use bits::{BITS_LENGTH, BITS_SUBSTRING};
 pub use builtin::{Arg, Builtin, BuiltinRef, Call, Gives, Volatility};
 pub use resolve::find;
 pub use table::{all, by_oid, gives_rows, is_known, names, volatility};

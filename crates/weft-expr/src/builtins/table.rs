@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::arrays;
+use super::bits;
 use super::builtin::{Builtin, Volatility};
 use super::enums;
 use super::formatting;
@@ -26,6 +27,7 @@ const ROOMS: &[&[Builtin]] = &[
     moments::ROWS,
     patterns::ROWS,
     arrays::ROWS,
+    bits::ROWS,
     enums::ROWS,
     jsons::ROWS,
     jsonpath::ROWS,

@@ -35,7 +35,7 @@ fn shown(local: &Local, name: &str, args: &[(DataType, Option<&str>)]) -> Result
 /// A function, its arguments with their types, and what it gives: `("left", "text abc | integer 2", "ab")`.
 pub(crate) type Case = (&'static str, &'static str, &'static str);
 
-fn type_named(name: &str) -> DataType {
+pub(crate) fn type_named(name: &str) -> DataType {
     if let Some(element) = name.strip_suffix("[]") {
         return type_named(element).array().expect("a type of elements");
     }

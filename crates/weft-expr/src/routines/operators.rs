@@ -11,7 +11,29 @@ use crate::types::{common_type, is_integer, is_number};
 /// these types is none of the routines.
 pub fn by_operator(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<Signature> {
     let found = arrays(sign, left, right).or_else(|| jsons(sign, left, right)).or_else(|| others(sign, left, right));
-    found.or_else(|| patterns(sign, left, right))
+    found.or_else(|| patterns(sign, left, right)).or_else(|| bits(sign, left, right))
+}
+
+/// Operators of strings of bits.
+fn bits(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<Signature> {
+    let are = |given: Option<DataType>| given.is_none_or(DataType::is_bits);
+    let (bit, varbit) = (Some(DataType::Bit(0)), Some(DataType::VarBit(0)));
+    if let "<<" | ">>" = sign {
+        let is_count = |given: Option<DataType>| given.is_none_or(|t| is_integer(t) && t != DataType::BigInt);
+        let name = if sign == "<<" { "bitshiftleft" } else { "bitshiftright" };
+        let is_shift = left.is_some_and(DataType::is_bits) && is_count(right);
+        return if is_shift { find(name, &[bit, Some(DataType::Integer)]) } else { None };
+    }
+    if !are(left) || !are(right) || left.or(right).is_none() {
+        return None;
+    }
+    match sign {
+        "||" => find("bitcat", &[varbit, varbit]),
+        "&" => find("bitand", &[bit, bit]),
+        "|" => find("bitor", &[bit, bit]),
+        "#" => find("bitxor", &[bit, bit]),
+        _ => None,
+    }
 }
 
 /// Whether a text matches a regular expression.

@@ -117,6 +117,8 @@ fn others(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         ("substr" | "substring", [Some(Bytea), start, length]) if is_int(*start) && is_int(*length) => {
             Signature::new(R::BytesSubstring, [Bytea, Integer, Integer], Bytea)
         }
+        ("length", [Some(bits)]) if bits.is_bits() => return find(builtins::BITS_LENGTH, given),
+        ("substring", [Some(bits), ..]) if bits.is_bits() => return find(builtins::BITS_SUBSTRING, given),
         ("age", [Some(a), Some(b)]) if is_stamp(*a) && is_stamp(*b) => {
             let common = common_type(*a, *b).filter(|common| *common != DataType::Date).unwrap_or(DataType::Timestamp);
             Signature::new(R::Age, [common, common], Interval)

@@ -32,7 +32,7 @@ struct Changes {
     inserts: Vec<Vec<Value>>,
 }
 
-/// The values as an assignment to their columns makes them: not longer than varchar(n) and char(n) let them be.
+/// The values as an assignment to their columns makes them: as long as varchar(n), char(n) and bits let them be.
 fn fitting(mut values: Vec<Value>, shape: &TableShape, eval: &EvalContext<'_>) -> Result<Vec<Value>> {
     for (value, column) in values.iter_mut().zip(shape.columns()) {
         if let DataType::Varchar(limit) | DataType::Char(limit) = column.data_type
@@ -40,6 +40,9 @@ fn fitting(mut values: Vec<Value>, shape: &TableShape, eval: &EvalContext<'_>) -
         {
             let given = std::mem::replace(value, Value::Null);
             *value = weft_expr::assign(given, DataType::Text, column.data_type, &column.name, eval.local)?;
+        }
+        if let (Value::Text(digits), true) = (&*value, column.data_type.is_bits()) {
+            weft_expr::fit_bits(digits, column.data_type)?;
         }
     }
     Ok(values)

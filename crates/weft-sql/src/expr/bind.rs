@@ -100,8 +100,13 @@ impl<'a> Binder<'a> {
 
     /// Binds an expression that is assigned to a column.
     pub fn bind_assignment(&mut self, expr: &SqlExpr, scope: &Scope, to: DataType, column: &str) -> BindResult<Expr> {
-        // A varchar's length is the assignment's to test, not the literal's.
-        let expected = if to.is_text() { DataType::Text } else { to };
+        // The length of a varchar or of bits is the assignment's to test, not the literal's.
+        let expected = match to {
+            DataType::Bit(_) => DataType::Bit(0),
+            DataType::VarBit(_) => DataType::VarBit(0),
+            to if to.is_text() => DataType::Text,
+            to => to,
+        };
         let bound = self.bind(expr, scope, Some(expected))?;
         match bound.node {
             Node::Literal(Value::Null) => return Ok(Expr::literal(Value::Null, to)),

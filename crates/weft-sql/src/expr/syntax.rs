@@ -116,11 +116,13 @@ pub fn written_call(expr: &Expr) -> Option<Expr> {
     })
 }
 
-/// `CAST(expr AS type)`; lengths of varchar are tested afterwards, not cut.
+/// `CAST(expr AS type)`; lengths of varchar and bits are tested afterwards, not cut.
 pub fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
     let name = match data_type {
         DataType::Varchar(_) => "text".to_owned(),
         DataType::Char(_) => "bpchar".to_owned(),
+        DataType::Bit(_) => DataType::Bit(0).to_string(),
+        DataType::VarBit(_) => DataType::VarBit(0).to_string(),
         other => other.to_string(),
     };
     cast_to_named(expr, &name)

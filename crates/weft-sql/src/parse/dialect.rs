@@ -12,7 +12,7 @@
 use std::any::TypeId;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Visit, Visitor};
+use sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, Ident, UnaryOperator, Value, Visit, Visitor};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -118,6 +118,9 @@ impl Dialect for WeftDialect {
         {
             return Some(period);
         }
+        if let Some(bits) = parse_bits(parser) {
+            return Some(Ok(bits));
+        }
         if parser.peek_token_ref().token != Token::Minus {
             return None;
         }
@@ -173,6 +176,23 @@ impl Dialect for WeftDialect {
         supports_unicode_string_literal,
         supports_xml_expressions,
     );
+}
+
+/// `B'101'` and `X'1F'`: texts, which the type of bits reads.
+fn parse_bits(parser: &mut Parser<'_>) -> Option<Expr> {
+    let text = match &parser.peek_token_ref().token {
+        Token::SingleQuotedByteStringLiteral(digits) => format!("b{digits}"),
+        Token::HexStringLiteral(digits) => format!("x{digits}"),
+        _ => return None,
+    };
+    parser.next_token();
+    Some(Expr::Cast {
+        kind: CastKind::DoubleColon,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(text))),
+        data_type: DataType::Custom(vec![Ident::with_quote('"', "bit")].into(), Vec::new()),
+        array: false,
+        format: None,
+    })
 }
 
 /// BETWEEN, whichever of its ends is the lower one. Its parts are there twice then: within each other they would be

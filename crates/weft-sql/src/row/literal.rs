@@ -44,6 +44,10 @@ fn string(text: &str, column: &Column, local: &Local) -> Result<Value> {
         DataType::Varchar(_) | DataType::Char(_) => {
             assign(Value::Text(text.into()), DataType::Text, column.data_type, &column.name, local)
         }
+        data_type if data_type.is_bits() => {
+            let bits = parse(text, data_type, local)?;
+            assign(bits, DataType::VarBit(0), data_type, &column.name, local)
+        }
         data_type => parse(text, data_type, local),
     }
 }

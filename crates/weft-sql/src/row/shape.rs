@@ -19,7 +19,7 @@ use crate::domains;
 use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, sequence_call};
 use crate::resolve;
 use crate::updatable::UpdatableView;
-use crate::values::value_at;
+use crate::values::{value_at, value_ref_at};
 
 /// What a column gets that a statement says nothing about.
 #[derive(Clone)]
@@ -286,6 +286,7 @@ impl TableShape {
             if column.not_null && array.null_count() > 0 && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
             }
+            check_bits(array, column.data_type)?;
             if let DataType::Varchar(limit) | DataType::Char(limit) = column.data_type
                 && limit > 0
             {
@@ -430,4 +431,15 @@ fn exact_decimal(value: ValueRef<'_>, from: DataType, precision: u8, scale: u8) 
     let scaled = crate::text::rescale(number, from_scale, scale)?;
     let exact = scale >= from_scale || crate::text::rescale(scaled, scale, from_scale) == Some(number);
     (exact && scaled.unsigned_abs() < crate::text::pow10(precision).unsigned_abs()).then_some(scaled)
+}
+
+/// Tests the lengths of strings of bits.
+fn check_bits(array: &dyn Array, data_type: DataType) -> Result<()> {
+    if !data_type.is_bits() {
+        return Ok(());
+    }
+    (0..array.len()).try_for_each(|row| match value_ref_at(array, row, data_type) {
+        ValueRef::Text(digits) => weft_expr::fit_bits(digits, data_type),
+        _ => Ok(()),
+    })
 }
