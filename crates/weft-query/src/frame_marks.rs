@@ -12,11 +12,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Query, Value, Visit, Visitor, WindowFrame, WindowFrameBound as Bound, WindowFrameUnits as Units, WindowSpec,
+    DataType as SqlType, Expr, Query, Value, Visit, Visitor, WindowFrame, WindowFrameBound as Bound,
+    WindowFrameUnits as Units, WindowSpec,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
 use weft_sql::parse::{FRAME, frame_start};
+
+use super::typed_values::cast;
 
 /// A bound by its name in a mark, and its offset.
 struct End {
@@ -60,10 +63,23 @@ pub(super) fn marked(spec: &mut WindowSpec) -> Result<()> {
         Units::Groups => "groups",
     };
     let mut args = vec![text(units), text(&exclusion), text(start.kind), text(end.kind)];
-    args.extend([start.offset, end.offset, key].map(|expr| expr.unwrap_or_else(|| Expr::value(Value::Null))));
+    let counted = |offset: Option<Expr>| offset.map(|offset| typed(frame.units, offset));
+    args.extend(
+        [counted(start.offset), counted(end.offset), key].map(|expr| expr.unwrap_or_else(|| Expr::value(Value::Null))),
+    );
     spec.partition_by.push(call(FRAME, args));
     spec.window_frame = None;
     Ok(())
+}
+
+/// A parameter that counts rows or groups is a bigint.
+fn typed(units: Units, offset: Expr) -> Expr {
+    match &offset {
+        Expr::Value(value) if units != Units::Range && matches!(value.value, Value::Placeholder(_)) => {
+            cast(offset, SqlType::BigInt(None))
+        }
+        _ => offset,
+    }
 }
 
 /// A frame that the engine has, without what was noted in it.

@@ -194,7 +194,8 @@ fn called(function: Function, marked: Marked, mut window: Box<WindowFunction>, s
     let mut fixed = vec![start_offset, end_offset, null(), null(), null()];
     let mut is_limited = false;
     if units == Units::Range && (is_offset(start) || is_offset(end)) {
-        is_limited = range(&mut fixed, key, [start, end], schema)?;
+        let is_descending = window.params.order_by.first().is_some_and(|key| !key.asc);
+        is_limited = range(&mut fixed, key, ([start, end], is_descending), schema)?;
     } else {
         for (offset, bound) in fixed.iter_mut().zip([start, end]) {
             if is_offset(bound) {
@@ -220,7 +221,9 @@ fn called(function: Function, marked: Marked, mut window: Box<WindowFunction>, s
     window.params.args.extend(window.params.order_by.iter().map(|key| key.expr.clone()));
     window.params.args.extend(args);
     window.params.args.extend(filter.map(|filter| *filter));
-    window.params.window_frame = WindowFrame::new((keys > 0).then_some(false));
+    let (first, last) = (ScalarValue::UInt64(None), ScalarValue::UInt64(None));
+    let (first, last) = (WindowFrameBound::Preceding(first), WindowFrameBound::Following(last));
+    window.params.window_frame = WindowFrame::new_bounds(WindowFrameUnits::Rows, first, last);
     window.fun = WindowFunctionDefinition::WindowUDF(Arc::new(WindowUDF::from(framed)));
     Ok(Expr::WindowFunction(window))
 }
@@ -228,7 +231,9 @@ fn called(function: Function, marked: Marked, mut window: Box<WindowFunction>, s
 /// An offset in rows or groups.
 fn count_of(offset: Expr, units: Units, schema: &DFSchema) -> Result<Expr> {
     match operand_type(&offset, schema) {
-        None => Ok(cast_to(offset, DataType::BigInt)),
+        None | Some(DataType::Numeric { .. } | DataType::Real | DataType::DoublePrecision) => {
+            Ok(cast_to(offset, DataType::BigInt))
+        }
         Some(DataType::SmallInt | DataType::Integer | DataType::BigInt) => Ok(cast(offset, ArrowType::Int64)),
         // What the engine has made of a constant.
         Some(_) if matches!(offset.get_type(schema), Ok(ArrowType::UInt64)) => Ok(cast(offset, ArrowType::Int64)),
@@ -241,7 +246,12 @@ fn count_of(offset: Expr, units: Units, schema: &DFSchema) -> Result<Expr> {
 }
 
 /// Offsets of RANGE, the key, and the limits where they are computed by the engine; whether they are.
-fn range(fixed: &mut [Expr], key: Expr, bounds: [Bound; 2], schema: &DFSchema) -> Result<bool> {
+fn range(
+    fixed: &mut [Expr],
+    key: Expr,
+    (bounds, is_descending): ([Bound; 2], bool),
+    schema: &DFSchema,
+) -> Result<bool> {
     let Some(of) = operand_type(&key, schema) else {
         let message = "RANGE with offset PRECEDING/FOLLOWING is not supported for column type text";
         return Err(wrap(Error::new(Code::FeatureNotSupported, message)));
@@ -257,7 +267,7 @@ fn range(fixed: &mut [Expr], key: Expr, bounds: [Bound; 2], schema: &DFSchema) -
         let offset = if given == Some(wanted) { offset } else { cast_to(offset, wanted) };
         if let DataType::Date | DataType::Timestamp | DataType::TimestampTz = of {
             let stamp = stamp_of(&key, of);
-            let sign = if bound_kind == Bound::Preceding { "-" } else { "+" };
+            let sign = if (bound_kind == Bound::Preceding) == is_descending { "+" } else { "-" };
             let of = if of == DataType::Date { DataType::Timestamp } else { of };
             let Some(signature) = by_operator(sign, Some(of), Some(DataType::Interval)) else {
                 return plan_err!("moments have no {sign}");

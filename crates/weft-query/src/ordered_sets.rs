@@ -7,9 +7,12 @@
 //!   dense_rank(h) WITHIN GROUP (ORDER BY x)     count(DISTINCT jsonb_build_array(x)) FILTER (...) + 1
 //! ```
 
+use std::ops::ControlFlow;
+
+use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    BinaryOperator, DataType as SqlType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, OrderByExpr, Value,
+    BinaryOperator, CaseWhen, DataType as SqlType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, OrderByExpr, Value, visit_expressions,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
@@ -51,13 +54,17 @@ pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
     if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
         return Err(Error::new(Code::SyntaxError, "cannot use DISTINCT with WITHIN GROUP"));
     }
+    if !list.clauses.is_empty() {
+        return Err(Error::new(Code::SyntaxError, "cannot use multiple ORDER BY clauses with WITHIN GROUP"));
+    }
     let args: Vec<Expr> = list.args.iter().filter_map(plain).collect();
     if args.len() != list.args.len() {
         return Ok(None);
     }
     let condition = function.filter.as_deref();
     if is_hypothetical {
-        return hypothetical(&name, &args, &function.within_group, condition).map(Some);
+        let made = hypothetical(&name, &args, &function.within_group, condition)?;
+        return Ok(Some(args.iter().filter(|arg| has_columns(arg)).fold(made, grouped)));
     }
     let wanted = usize::from(name != "mode");
     let [key] = &function.within_group[..] else {
@@ -70,6 +77,28 @@ pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
     let collected = collected(key, both(condition.cloned(), there));
     let all = std::iter::once(collected).chain(args).collect();
     Ok(Some(call(&function_name(&name), all)))
+}
+
+/// The value, where an argument's columns are grouped: it stands outside of the aggregates, too.
+fn grouped(value: Expr, arg: &Expr) -> Expr {
+    let told = Expr::IsNull(nested(arg.clone()));
+    let is_it = binary(told, BinaryOperator::Or, Expr::IsNotNull(nested(arg.clone())));
+    let when = CaseWhen { condition: is_it, result: value };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![when],
+        else_result: None,
+    }
+}
+
+fn has_columns(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn plain(arg: &FunctionArg) -> Option<Expr> {

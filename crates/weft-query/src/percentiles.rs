@@ -98,7 +98,7 @@ impl ScalarUDFImpl for OrderedSet {
                     Kind::Continuous => between(lists, &fractions)?,
                     _ => discrete(lists, &fractions)?,
                 };
-                fractions.shaped(values)
+                fractions.shaped(lists, values)
             }
         };
         Ok(ColumnarValue::Array(made))
@@ -173,10 +173,13 @@ impl Fractions {
         })
     }
 
-    fn shaped(self, values: ArrayRef) -> ArrayRef {
+    fn shaped(self, lists: &ListArray, values: ArrayRef) -> ArrayRef {
         match self.lists {
             None => values,
             Some((offsets, nulls)) => {
+                let has_some = |row: usize| bounds(lists, row).0 < bounds(lists, row).1;
+                let has_some = NullBuffer::from_iter((0..lists.len()).map(has_some));
+                let nulls = NullBuffer::union(nulls.as_ref(), Some(&has_some));
                 let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
                 Arc::new(ListArray::new(field, offsets, values, nulls))
             }

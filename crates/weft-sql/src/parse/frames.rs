@@ -59,7 +59,6 @@ pub(super) fn written_plainly(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         if matches!(keyword(&token.token), Keyword::PRECEDING | Keyword::FOLLOWING)
             && let Some(start) = bound_start(&made, made.len())
             && matches!(made[start].token, Token::SingleQuotedString(_))
-            && next(&made, start + 1).is_some()
         {
             let span = made[start].span;
             made.insert(start, TokenWithSpan { token: Token::LParen, span });
@@ -222,7 +221,7 @@ mod tests {
             ),
             ("(ROWS UNBOUNDED PRECEDING exclude current row)", "(ROWS \"\u{1}frame\"('current','unbounded')PRECEDING)"),
             ("(RANGE '1'::int PRECEDING)", "(RANGE ('1'::int )PRECEDING)"),
-            ("(RANGE '1' PRECEDING)", "(RANGE '1' PRECEDING)"),
+            ("(RANGE '1' PRECEDING)", "(RANGE ('1' )PRECEDING)"),
             ("SELECT exclude FROM t", "SELECT exclude FROM t"),
             ("SELECT range BETWEEN 1 AND 2", "SELECT range BETWEEN 1 AND 2"),
         ];
