@@ -3,8 +3,13 @@ CREATE SCHEMA shop;
 COMMENT ON SCHEMA shop IS 'what is sold';
 CREATE SEQUENCE shop.ticket START WITH 100 INCREMENT BY 5 MAXVALUE 100000 CACHE 1;
 CREATE TYPE shop.size AS ENUM ('small', 'it''s large');
+CREATE DOMAIN shop.positive AS integer DEFAULT 1 CONSTRAINT is_positive CHECK (VALUE > 0);
+CREATE DOMAIN shop.few AS shop.positive NOT NULL CHECK (VALUE < 1000);
 CREATE TABLE shop.customers (
     id serial PRIMARY KEY,
+    visits shop.positive,
+    rank shop.few,
+    steps shop.positive[],
     name varchar(40) NOT NULL,
     email text UNIQUE,
     born date,
