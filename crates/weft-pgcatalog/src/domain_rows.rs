@@ -2,7 +2,7 @@
 
 use weft_format::bloom::hash_bytes;
 
-use crate::definitions::unwrapped;
+use crate::definitions::{default_text, unwrapped};
 use crate::making::Rows;
 use crate::objects::Column;
 use crate::snapshot::Snapshot;
@@ -33,11 +33,16 @@ pub(crate) fn column_type(column: &Column) -> (i64, i64) {
 
 /// The domains in `pg_type`.
 pub(crate) fn types(rows: &mut Rows<'_>, snapshot: &Snapshot) {
-    domains(snapshot).for_each(|(known, domain)| types_of(rows, known, domain));
+    domains(snapshot).for_each(|(known, domain)| types_of(rows, snapshot, known, domain));
+}
+
+/// A domain's DEFAULT.
+fn default_of(snapshot: &Snapshot, domain: &Domain) -> Datum {
+    domain.default.as_ref().map_or(Datum::Null, |default| text(default_text(snapshot, domain.base, default)))
 }
 
 /// A domain, and the type of arrays of it.
-fn types_of(rows: &mut Rows<'_>, known: &UserType, domain: &Domain) {
+fn types_of(rows: &mut Rows<'_>, snapshot: &Snapshot, known: &UserType, domain: &Domain) {
     let (base, modifier) = type_of(domain.base);
     let row = by_oid(base);
     let array = array_oid(known.oid);
@@ -75,8 +80,8 @@ fn types_of(rows: &mut Rows<'_>, known: &UserType, domain: &Domain) {
         ("typbasetype", Datum::Int(domain.below.map_or(base, i64::from))),
         ("typtypmod", Datum::Int(if domain.below.is_some() { -1 } else { modifier })),
         ("typcollation", Datum::Int(row.map_or(0, |row| row.collation()))),
-        ("typdefault", domain.default.as_ref().map_or(Datum::Null, text)),
-        ("typdefaultbin", domain.default.as_ref().map_or(Datum::Null, text)),
+        ("typdefault", default_of(snapshot, domain)),
+        ("typdefaultbin", default_of(snapshot, domain)),
     ]);
     rows.add([
         ("oid", Datum::Int(array.into())),
@@ -150,7 +155,10 @@ pub(crate) fn standard(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) -> 
         "domains" => {
             for (known, domain) in domains(snapshot) {
                 let (oid, modifier) = type_of(domain.base);
-                let kind = if domain.base.element().is_some() { "ARRAY".into() } else { format_type(oid, None) };
+                let kind = match domain.below {
+                    Some(_) => "USER-DEFINED".into(),
+                    None => format_type(oid, None),
+                };
                 let length = match by_oid(oid).map(|row| row.name) {
                     Some("varchar" | "bpchar") if modifier >= 4 => Datum::Int(modifier - 4),
                     _ => Datum::Null,
@@ -161,7 +169,7 @@ pub(crate) fn standard(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) -> 
                     ("domain_name", text(&known.name)),
                     ("data_type", text(kind)),
                     ("character_maximum_length", length),
-                    ("domain_default", domain.default.as_ref().map_or(Datum::Null, text)),
+                    ("domain_default", default_of(snapshot, domain)),
                     ("udt_catalog", database()),
                     ("udt_schema", text("pg_catalog")),
                     ("udt_name", text(by_oid(oid).map_or("", |row| row.name))),

@@ -1,8 +1,9 @@
 //! The rules of a column whose type is a domain, as the definition of its table has them.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
-use sqlparser::ast::{ArrayElemTypeDef, ColumnDef, DataType as SqlType};
+use sqlparser::ast::{ArrayElemTypeDef, ColumnDef, DataType as SqlType, Expr, visit_expressions_mut};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, TableDef, Transaction};
 
@@ -12,6 +13,21 @@ use crate::expr::data_type_of;
 
 /// What the name of the value is in conditions.
 pub(crate) const VALUE: &str = "value";
+
+/// A condition that writes VALUE in capitals, as PostgreSQL shows it.
+pub(crate) fn with_value(condition: &Expr) -> Expr {
+    let mut written = condition.clone();
+    let _ = visit_expressions_mut(&mut written, |part| {
+        if let Expr::Identifier(ident) = part
+            && ident.quote_style.is_none()
+            && ident.value.eq_ignore_ascii_case(VALUE)
+        {
+            ident.value = VALUE.to_uppercase();
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    written
+}
 
 /// The rules of a domain and of those that it is made of.
 #[derive(Clone, Debug, Default, PartialEq)]

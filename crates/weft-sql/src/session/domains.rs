@@ -131,7 +131,8 @@ fn checked(
         }
     };
     let scope = Scope::empty().with("", [(domains::VALUE, data_type)].into_iter());
-    Ok(Check { name, text: stored_check(&condition.to_string(), &scope, &work.local)?, is_valid: true })
+    let text = stored_check(&domains::with_value(condition).to_string(), &scope, &work.local)?;
+    Ok(Check { name, text, is_valid: true })
 }
 
 /// The domain of a name, which the session's role owns.
