@@ -28,7 +28,7 @@ use super::syntax::{aliased, column, exact, hidden, parsed_query, unsupported};
 use super::write::LockedTable;
 use crate::binding::Tables;
 use crate::locking::{RowLocking, not_in_from};
-use crate::parse::{clause_of, fold, table_name};
+use crate::parse::{anywhere, clause_of, fold, table_name};
 use crate::queries::names::MARKER;
 use crate::queries::{QueryEngine, TARGET};
 use crate::updatable::{UpdatableView, Verb};
@@ -135,7 +135,8 @@ impl Walk<'_> {
         let clause = clauses.first().map_or_else(String::new, |lock| format!("FOR {}", lock.lock_type));
         let SetExpr::Select(select) = &mut *query.body else {
             let what = "UNION, INTERSECT, EXCEPT or VALUES";
-            return if clauses.is_empty() { Ok(Keys::new()) } else { Err(refused(&clause, what)) };
+            let locks_nothing = clauses.is_empty() || matches!(*query.body, SetExpr::Values(_));
+            return if locks_nothing { Ok(Keys::new()) } else { Err(refused(&clause, what)) };
         };
         if !clauses.is_empty() {
             check(select, &|what| refused(&clause, what))?;
@@ -281,15 +282,6 @@ fn check_side(clauses: &[LockClause], is_nullable: bool) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// A clause for all of a subquery.
-fn anywhere(clause: &LockClause) -> LockClause {
-    let of = match clause_of(clause) {
-        (true, _) => clause.of.as_ref().map(|of| ObjectName(of.0[..1].to_vec())),
-        (false, _) => None,
-    };
-    LockClause { of, ..clause.clone() }
 }
 
 /// Clauses name what stands in FROM.

@@ -5,10 +5,18 @@
 //!   FOR NO KEY UPDATE OF a        FOR UPDATE OF "\1key".a
 //!   FOR KEY SHARE                 FOR SHARE OF "\1key"
 //! ```
+//!
+//! A clause is one of the subqueries in FROM, too, whose rows it locks: who may lock them is asked there.
 
-use sqlparser::ast::{LockClause, ObjectName};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    LockClause, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+use super::names::{fold, table_name};
 
 /// Before the relation of a clause: that it is about keys.
 const KEY: &str = "\u{1}key";
@@ -21,6 +29,48 @@ pub(crate) fn clause_of(clause: &LockClause) -> (bool, Option<ObjectName>) {
             (true, (!rest.is_empty()).then(|| ObjectName(rest.to_vec())))
         }
         _ => (false, Some(of.clone())),
+    }
+}
+
+/// A clause for all of a subquery.
+pub(crate) fn anywhere(clause: &LockClause) -> LockClause {
+    let of = match clause_of(clause) {
+        (true, _) => clause.of.as_ref().map(|of| ObjectName(of.0[..1].to_vec())),
+        (false, _) => None,
+    };
+    LockClause { of, ..clause.clone() }
+}
+
+/// Gives the locking clauses of queries to their subqueries in FROM.
+pub(super) fn pushed_down(statement: &mut Statement) {
+    struct Pusher;
+    impl VisitorMut for Pusher {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+            if let (SetExpr::Select(select), false) = (&mut *query.body, query.locks.is_empty()) {
+                select.from.iter_mut().for_each(|table| push(&query.locks, table));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = VisitMut::visit(statement, &mut Pusher);
+}
+
+fn push(clauses: &[LockClause], table: &mut TableWithJoins) {
+    let joined = table.joins.iter_mut().map(|join| &mut join.relation);
+    for factor in std::iter::once(&mut table.relation).chain(joined) {
+        match factor {
+            TableFactor::NestedJoin { table_with_joins, .. } => push(clauses, table_with_joins),
+            TableFactor::Derived { subquery, alias, .. } if !matches!(*subquery.body, SetExpr::Values(_)) => {
+                let shown = alias.as_ref().map(|alias| fold(&alias.name));
+                let is_of = |clause: &&LockClause| match clause_of(clause).1 {
+                    Some(of) => table_name(&of).ok() == shown,
+                    None => true,
+                };
+                subquery.locks.extend(clauses.iter().filter(is_of).map(anywhere));
+            }
+            _ => {}
+        }
     }
 }
 

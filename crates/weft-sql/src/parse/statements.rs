@@ -73,6 +73,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         .map_err(|error| syntax_error(source, &parser, error))
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))?;
     tree = with::put_behind_insert(tree);
+    locking::pushed_down(&mut tree);
     history::check_history(&tree)?;
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
     conflict::put_conflict(
