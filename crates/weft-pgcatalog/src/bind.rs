@@ -397,8 +397,9 @@ impl Binder {
                 }
                 AccessExpr::Subscript(Subscript::Index { index }) => {
                     let index = self.expr(index)?.0;
-                    let from_zero = matches!(data_type, Type::Vector(_));
-                    let element = data_type.element().cloned().unwrap_or(Type::Text);
+                    let from_zero = matches!(data_type, Type::Vector(_) | Type::Name);
+                    let of_name = if data_type == Type::Name { Type::Char } else { Type::Text };
+                    let element = data_type.element().cloned().unwrap_or(of_name);
                     (ex, data_type) = (Ex::Subscript(Box::new(ex), Box::new(index), from_zero), element);
                 }
                 other => return Err(unsupported(format!("{other}"))),

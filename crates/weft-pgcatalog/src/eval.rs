@@ -177,7 +177,12 @@ impl<'a> Execution<'a> {
             Ex::Subscript(of, index, from_zero) => {
                 let (of, index) = (self.eval(of, around)?, self.eval(index, around)?);
                 let at = index.int().and_then(|at| usize::try_from(at - i64::from(!from_zero)).ok());
-                at.and_then(|at| of.items().get(at).cloned()).unwrap_or(Datum::Null)
+                let item = at.and_then(|at| match &of {
+                    // A name is an array of its characters.
+                    Datum::Text(name) if *from_zero => name.chars().nth(at).map(|one| Datum::text(one.to_string())),
+                    of => of.items().get(at).cloned(),
+                });
+                item.unwrap_or(Datum::Null)
             }
             Ex::Field(of, at) => self.eval(of, around)?.items().get(*at).cloned().unwrap_or(Datum::Null),
             other => self.eval_test(other, around)?,

@@ -243,6 +243,7 @@ fn vectors_begin_at_zero_and_arrays_at_one() {
                FROM pg_index WHERE indexrelid = 16391";
     assert_eq!(rows(sql), ["1|2", "2|1"]);
     assert_eq!(rows("SELECT generate_subscripts(indkey, 1) FROM pg_index WHERE indexrelid = 16391"), ["0", "1"]);
+    assert_eq!(rows("SELECT typname[0] FROM pg_type WHERE typname = '_int4'"), ["_"]);
 }
 
 #[test]
