@@ -336,7 +336,6 @@ impl<'a> Building<'a> {
         let names = self.columns.iter().map(|column| (column.name.as_str(), column.data_type));
         let scope = Scope::empty().with(&self.name, names);
         let mut checks: Vec<(String, String)> = Vec::with_capacity(self.checks.len());
-        let mut properties = properties;
         for NewCheck { name: given, column, condition, no_inherit } in self.checks {
             let condition = stored_check(&condition, &scope, local)?;
             let name = match given {

@@ -30,6 +30,7 @@ mod periods;
 mod plain_words;
 mod position;
 mod rights;
+mod row_assignments;
 mod set_columns;
 mod statements;
 mod subqueries;

@@ -5,6 +5,7 @@
 //!   FETCH c    FETCH BACKWARD FROM c    MOVE -2 IN c   FETCH NEXT FROM c   FETCH BACKWARD 1 FROM c   MOVE -2 IN c
 //!   BEGIN READ ONLY, NOT DEFERRABLE                    BEGIN READ ONLY
 //!   SELECT                                             SELECT FROM (SELECT 1) AS one
+//!   ABORT AND CHAIN                                    ROLLBACK AND CHAIN
 //!   ORDER BY a COLLATE "C"                             ORDER BY a
 //!   CREATE UNLOGGED TABLE t (a integer)                CREATE TABLE t (a integer)
 //! ```
@@ -28,8 +29,15 @@ fn other_words(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     let first = words.next();
     let moves =
         |first: usize| matches!(&tokens[first].token, Token::Word(word) if word.value.eq_ignore_ascii_case("move"));
+    let aborts = |first: usize| keyword(&tokens[first]) == Keyword::ABORT;
     match first.map(|first| keyword(&tokens[first])) {
         _ if first.is_some_and(moves) => cursor_step(tokens),
+        _ if first.is_some_and(aborts) => {
+            let abort = |token: &TokenWithSpan| {
+                if keyword(token) == Keyword::ABORT { word("ROLLBACK", token) } else { token.clone() }
+            };
+            tokens.iter().map(abort).collect()
+        }
         Some(Keyword::FETCH) => cursor_step(tokens),
         Some(Keyword::BEGIN | Keyword::START | Keyword::SET) => without_deferrable(tokens),
         Some(Keyword::CREATE) => limited(&without_unlogged(tokens)),
