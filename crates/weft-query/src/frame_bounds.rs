@@ -110,7 +110,7 @@ impl Bounds {
     pub(super) fn new(frame: Frame, rows: usize, keys: &[ArrayRef], fixed: &Fixed<'_>) -> Result<Bounds> {
         let needs_groups = frame.units != Units::Rows || matches!(frame.exclusion, Exclusion::Group | Exclusion::Ties);
         let groups = match keys {
-            [] => vec![0..rows],
+            [] => std::iter::once(0..rows).collect(),
             _ if !needs_groups => Vec::new(),
             keys => partition(keys)?.ranges(),
         };
