@@ -9,6 +9,7 @@ use super::interval::parse_interval;
 use super::messages::{invalid_text, shorten};
 use super::number::{parse_decimal, parse_float, parse_integer};
 use super::uuid::parse_uuid;
+use crate::bits;
 use crate::builtins::jsonpath;
 use crate::json;
 use crate::style::Local;
@@ -30,7 +31,11 @@ pub(super) fn read_scalar(text: &str, data_type: DataType, local: &Local) -> Res
         DataType::Json => json::validate(text).map(|()| Value::Text(text.into())),
         DataType::Jsonb => json::canonical(text).map(|text| Value::Text(text.into())),
         DataType::JsonPath => jsonpath::canonical(text).map(|text| Value::Text(text.into())),
-        DataType::Bit(_) | DataType::VarBit(_) => parse_bits(text).map(|bits| Value::Text(bits.into())),
+        DataType::Bit(_) | DataType::VarBit(_) => {
+            let bits = parse_bits(text)?;
+            bits::fit(&bits, data_type)?;
+            Ok(Value::Text(bits.into()))
+        }
         DataType::Enum(id) => enums::code_of(id, text).map(Value::Int),
         DataType::Array(_) => unreachable!("elements of arrays are no arrays"),
         DataType::Date => parse_date(text, local).map(Value::Int),

@@ -174,7 +174,13 @@ impl<'a> Binder<'a> {
                 }
                 let to = data_type_of(data_type)?;
                 // 'text'::type reads the literal as the type; $1::type gives the parameter the type.
-                let untyped = if to.is_text() { DataType::Text } else { to };
+                // Bits have the length that they are written with, until they are cast to another.
+                let untyped = match to {
+                    DataType::Bit(_) => DataType::Bit(0),
+                    DataType::VarBit(_) => DataType::VarBit(0),
+                    to if to.is_text() => DataType::Text,
+                    to => to,
+                };
                 let inner = self.bind(expr, scope, Some(untyped))?;
                 if !is_castable(inner.data_type, to) {
                     return Err(self.place(no_cast(inner.data_type, to), expr).into());
