@@ -7,7 +7,7 @@
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Join,
     JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    Value, With,
+    Value, WildcardAdditionalOptions, With,
 };
 use weft_kernel::TableRef;
 use weft_sql::Tables;
@@ -217,15 +217,17 @@ fn renamed(mut names: Vec<String>, alias: Option<&TableAlias>) -> Option<Vec<Str
 
 pub(super) fn is_plain_wildcard(item: &SelectItem) -> bool {
     match item {
-        SelectItem::Wildcard(options) => {
-            options.opt_ilike.is_none()
-                && options.opt_exclude.is_none()
-                && options.opt_except.is_none()
-                && options.opt_replace.is_none()
-                && options.opt_rename.is_none()
-        }
+        SelectItem::Wildcard(options) => has_no_options(options),
         _ => false,
     }
+}
+
+pub(super) fn has_no_options(options: &WildcardAdditionalOptions) -> bool {
+    options.opt_ilike.is_none()
+        && options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
 }
 
 pub(super) fn constraint(join: &Join) -> Option<&JoinConstraint> {

@@ -15,7 +15,7 @@ use arrow::compute::{cast, partition, take};
 use arrow::datatypes::{
     DataType as ArrowType, Field, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -207,10 +207,14 @@ fn between(lists: &ListArray, fractions: &Fractions) -> Result<ArrayRef> {
             found.map(|(start, count, fraction)| {
                 let (low, high, part) = around(count, fraction);
                 let (low, high) = (values.value(start + low), values.value(start + high));
-                if low == high { low } else { interval_between(low, high, part) }
+                if low == high { Some(low) } else { interval_between(low, high, part) }
             })
         });
-        return Ok(Arc::new(made.collect::<IntervalMonthDayNanoArray>()));
+        let made = made.map(|found| match found {
+            Some(None) => exec_err!("interval out of range"),
+            found => Ok(found.flatten()),
+        });
+        return Ok(Arc::new(made.collect::<Result<IntervalMonthDayNanoArray>>()?));
     }
     let values = cast(lists.values(), &ArrowType::Float64)?;
     let values = values.as_primitive::<Float64Type>();
@@ -224,12 +228,12 @@ fn between(lists: &ListArray, fractions: &Fractions) -> Result<ArrayRef> {
     Ok(Arc::new(made.collect::<Float64Array>()))
 }
 
-/// The interval at a part of the way from one to another, as PostgreSQL multiplies intervals.
-fn interval_between(low: IntervalMonthDayNano, high: IntervalMonthDayNano, part: f64) -> IntervalMonthDayNano {
+/// The interval at a part of the way from one to another, as PostgreSQL multiplies intervals; none out of range.
+fn interval_between(low: IntervalMonthDayNano, high: IntervalMonthDayNano, part: f64) -> Option<IntervalMonthDayNano> {
     const SECONDS_OF_DAY: f64 = 86_400.0;
     let rounded = |value: f64| (value * 1e6).round() / 1e6;
-    let months = f64::from(high.months - low.months) * part;
-    let days = f64::from(high.days - low.days) * part;
+    let months = f64::from(high.months.checked_sub(low.months)?) * part;
+    let days = f64::from(high.days.checked_sub(low.days)?) * part;
     let days_of_month = rounded((months - months.trunc()) * 30.0);
     let mut whole_days = days.trunc() + days_of_month.trunc();
     let mut seconds = rounded((days - days.trunc() + days_of_month - days_of_month.trunc()) * SECONDS_OF_DAY);
@@ -237,10 +241,10 @@ fn interval_between(low: IntervalMonthDayNano, high: IntervalMonthDayNano, part:
         whole_days += (seconds / SECONDS_OF_DAY).trunc();
         seconds -= (seconds / SECONDS_OF_DAY).trunc() * SECONDS_OF_DAY;
     }
-    let micros = ((high.nanoseconds - low.nanoseconds) / 1000) as f64 * part + seconds * 1e6;
-    IntervalMonthDayNano::new(
-        low.months + months.trunc() as i32,
-        low.days + whole_days as i32,
-        low.nanoseconds + micros.round_ties_even() as i64 * 1000,
-    )
+    let micros = (high.nanoseconds.checked_sub(low.nanoseconds)? / 1000) as f64 * part + seconds * 1e6;
+    Some(IntervalMonthDayNano::new(
+        low.months.checked_add(months.trunc() as i32)?,
+        low.days.checked_add(whole_days as i32)?,
+        low.nanoseconds.checked_add((micros.round_ties_even() as i64).checked_mul(1000)?)?,
+    ))
 }

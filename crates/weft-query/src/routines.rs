@@ -620,6 +620,12 @@ pub(super) fn is_native(signature: &routines::Signature) -> bool {
 
 /// An untyped literal read as a type of ours.
 pub(super) fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
+    // Bits are compared as they are written, and not cut to a length.
+    let to = match to {
+        DataType::Bit(_) => DataType::Bit(0),
+        DataType::VarBit(_) => DataType::VarBit(0),
+        to => to,
+    };
     match operand_type(&item, schema) {
         Some(given) if given.arrow() == to.arrow() => item,
         None if matches!(item, Expr::Placeholder(_)) => item,

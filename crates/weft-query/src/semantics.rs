@@ -417,7 +417,15 @@ fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transform
             key.expr = made;
             changed = true;
         }
-        let has_range = !matches!(data_type, DataType::Time | DataType::Uuid | DataType::Bytea | DataType::Array(_));
+        let has_range = !matches!(
+            data_type,
+            DataType::Time
+                | DataType::Uuid
+                | DataType::Bytea
+                | DataType::Array(_)
+                | DataType::Bit(_)
+                | DataType::VarBit(_)
+        );
         if is_range && !has_range && params.window_frame.units == WindowFrameUnits::Range {
             let WindowFrame { start_bound, end_bound, .. } = params.window_frame.clone();
             params.window_frame = WindowFrame::new_bounds(WindowFrameUnits::Groups, start_bound, end_bound);

@@ -11,8 +11,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAliasColumnDef,
-    TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::Tables;
@@ -20,7 +20,7 @@ use weft_sql::queries::names::folded;
 
 use super::aliases;
 use super::dependent;
-use super::fields::{Expander, Field, constraint, is_plain_wildcard};
+use super::fields::{Expander, Field, constraint, has_no_options, is_plain_wildcard};
 use super::from_functions;
 use super::outer_names;
 use super::period_stars;
@@ -40,6 +40,9 @@ impl VisitorMut for Expander<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.with.push(query.with.clone());
+        for part in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
+            self.write_out_stars(&mut part.query.body);
+        }
         match self.check_order(query).and_then(|()| using::order_by(self, query)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -53,6 +56,7 @@ impl VisitorMut for Expander<'_> {
         }
         if let TableFactor::Derived { subquery, .. } = factor {
             self.name_outer_columns(&mut subquery.body);
+            self.write_out_stars(&mut subquery.body);
         }
         if let TableFactor::Table { alias: Some(alias), args: None, .. }
         | TableFactor::Derived { alias: Some(alias), .. } = factor
@@ -103,7 +107,49 @@ impl VisitorMut for Expander<'_> {
     }
 }
 
+/// The relation of `t.*`.
+fn star_of(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+            if has_no_options(options) =>
+        {
+            match name.0.as_slice() {
+                [part] => part.as_ident().map(folded),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+}
+
 impl Expander<'_> {
+    /// `t.*` beside other columns, in a query in FROM: as its columns, so that all have their own names.
+    fn write_out_stars(&mut self, body: &mut SetExpr) {
+        let select = match body {
+            SetExpr::Select(select) => select,
+            SetExpr::SetOperation { left, .. } => return self.write_out_stars(left),
+            _ => return,
+        };
+        let is_bare = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if is_column(expr));
+        if !select.projection.iter().any(|item| star_of(item).is_some()) || !select.projection.iter().any(is_bare) {
+            return;
+        }
+        let Some(fields) = self.fields_of(&select.from) else { return };
+        if fields.iter().any(|field| field.is_merged || field.value.is_some()) {
+            return;
+        }
+        for item in std::mem::take(&mut select.projection) {
+            let of = |field: &&Field| field.table.as_ref().map(folded) == star_of(&item);
+            let columns = fields.iter().filter(|field| star_of(&item).is_some() && of(field));
+            let columns: Vec<SelectItem> = columns.map(Field::item).collect();
+            if columns.is_empty() { select.projection.push(item) } else { select.projection.extend(columns) }
+        }
+    }
+
     /// Columns of the query around, among the results of one in FROM, have their own names, which the planner loses.
     fn name_outer_columns(&mut self, body: &mut SetExpr) {
         let select = match body {

@@ -182,7 +182,44 @@ impl Reader<'_> {
         }
         let statement =
             |(name, labels): &(String, Vec<String>)| format!("CREATE TYPE {name} AS ENUM ({});", labels.join(", "));
-        Ok(types.iter().map(statement).collect())
+        let mut statements: Vec<String> = types.iter().map(statement).collect();
+        statements.extend(self.domains()?);
+        Ok(statements)
+    }
+
+    /// Domains, those that others are made of first.
+    fn domains(&mut self) -> Result<Vec<String>, Failure> {
+        let checks = self.rows(
+            "SELECT c.contypid, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.contypid <> 0 \
+             ORDER BY c.contypid, c.conname",
+        )?;
+        let rows = self.rows(&format!(
+            "SELECT t.oid, n.nspname, t.typname, format_type(t.typbasetype, t.typtypmod), t.typdefault, t.typnotnull \
+             FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE {OWN} AND t.typtype = 'd' \
+             ORDER BY t.oid"
+        ))?;
+        let mut statements = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let name = format!("{}.{}", self.quoted(&text(row, 1)), self.quoted(&text(row, 2)));
+            let mut create = format!("CREATE DOMAIN {name} AS {}", text(row, 3));
+            if let Some(default) = row.get(4).and_then(Option::as_ref) {
+                create += &format!(" DEFAULT {default}");
+            }
+            if text(row, 5) == "t" {
+                create += " NOT NULL";
+            }
+            let mut unchecked = Vec::new();
+            for check in checks.iter().filter(|check| text(check, 0) == text(row, 0)) {
+                let constraint = format!("CONSTRAINT {} {}", self.quoted(&text(check, 1)), text(check, 2));
+                match constraint.ends_with(" NOT VALID") {
+                    true => unchecked.push(format!("ALTER DOMAIN {name} ADD {constraint};")),
+                    false => create += &format!(" {constraint}"),
+                }
+            }
+            statements.push(create + ";");
+            statements.extend(unchecked);
+        }
+        Ok(statements)
     }
 
     fn relations(&mut self) -> Result<Vec<Relation>, Failure> {

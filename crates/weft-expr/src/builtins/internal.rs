@@ -31,7 +31,8 @@ fn next_number(call: &Call<'_>) -> Result<Value> {
 
 /// A value, if the rules of a domain allow it ([`domains::note`]).
 fn as_domain(call: &Call<'_>) -> Result<Value> {
-    let known = u64::from_str_radix(call.text(1), 16).ok().and_then(domains::known);
+    let hash = if call.args[1].is_null() { None } else { u64::from_str_radix(call.text(1), 16).ok() };
+    let known = hash.and_then(domains::known);
     let domain = known.ok_or_else(|| Error::new(Code::UndefinedObject, "the rules of the domain are not known"))?;
     let value = call.args[0].clone();
     domain.test(&value, &EvalContext { params: &[], local: call.local, rng: None })?;

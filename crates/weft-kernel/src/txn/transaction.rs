@@ -390,6 +390,21 @@ impl Transaction {
         self.ddl.is_empty() && self.journal.is_empty()
     }
 
+    /// Whether rows of tables are staged.
+    pub fn has_changed_rows(&self) -> bool {
+        !self.journal.is_empty()
+    }
+
+    /// Fails when others have committed DDL that this transaction does not see: what it lists of the catalog may lack
+    /// what they made. To be asked when the locks are held that keep more from coming.
+    pub fn check_sees_all_ddl(&self) -> Result<()> {
+        if self.core().catalog.last_ddl() <= self.core().catalog.version_at(self.read_ts) {
+            return Ok(());
+        }
+        let message = "the catalog was changed by a concurrent transaction";
+        Err(Error::new(Code::SerializationFailure, message).hint("run the statement again"))
+    }
+
     /// The version of the catalog that this transaction sees: equal numbers mean equal tables. None after DDL of its
     /// own, when nothing bound to tables may be kept beyond this transaction.
     pub fn catalog_version(&self) -> Option<u64> {

@@ -14,6 +14,7 @@ use weft_kernel::{Object, ObjectKind, SequenceOptions, SequenceValue, TableDef, 
 use weft_pgcatalog::quoted;
 
 use super::pieces::free_name;
+use crate::domains::Definition;
 use crate::expr::sequence_call;
 use crate::resolve;
 use crate::view_columns::is_default_property;
@@ -285,6 +286,16 @@ pub(crate) fn drop(
         let named = sequence_call(text).and_then(|name| resolve::object(txn, ObjectKind::Sequence, &name));
         named.is_some_and(|object| object.id == sequence.id)
     };
+    let of_domain = |object: &Arc<Object>| {
+        let definition = Definition::of(object).ok()?;
+        definition.default.as_deref().is_some_and(takes).then(|| object.name.clone())
+    };
+    let types = txn.objects_of(ObjectKind::Type);
+    if let Some(domain) = types.iter().find_map(|(object, _)| of_domain(object)) {
+        let message = format!("cannot drop sequence {name} because other objects depend on it");
+        let hint = format!("the default of domain {domain} takes numbers of it; ALTER DOMAIN {domain} DROP DEFAULT");
+        return Err(Error::new(Code::DependentObjects, message).hint(hint));
+    }
     for (view, property) in views_with(txn, takes) {
         let what = format!("default value of a column of view {}", view.name);
         if !cascade {

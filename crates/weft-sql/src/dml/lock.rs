@@ -195,6 +195,10 @@ impl LockedTable {
     /// Locks the table's row that a row of the query has the key of; false when it is left out.
     fn lock(&self, txn: &mut Transaction, batch: &RecordBatch, row: usize) -> Result<bool> {
         let schema = &self.table.def.schema;
+        // The side of an outer join that has no row here: nothing to lock.
+        if batch.columns()[self.first].is_null(row) {
+            return Ok(true);
+        }
         let key = schema.key.iter().enumerate().map(|(place, &ordinal)| {
             let array = &batch.columns()[self.first + place];
             value_ref_at(array, row, schema.columns[ordinal].data_type)

@@ -35,7 +35,7 @@ use crate::binding::Tables;
 use crate::expr::{cast_to, sequence_call};
 use crate::parse::{fold, inserted, inserts_defaults, inserts_nothing, parse_expression, sets_nothing};
 use crate::queries::QueryEngine;
-use crate::row::{check_given, check_not_set, row_columns};
+use crate::row::{check_given, check_not_set, effective_default, row_columns};
 
 /// Functions whose value changes from call to call: a condition with one would not be the same wherever it stands.
 const VOLATILE: &[&str] = &["random", "gen_random_uuid", "nextval", "clock_timestamp", "timeofday"];
@@ -243,9 +243,9 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
             }
             let mut numbered = Vec::new();
             for (ordinal, _) in row_columns(&def.schema).iter().enumerate() {
-                let default = def.defaults[ordinal].as_deref().filter(|_| values[ordinal].is_none());
+                let default = effective_default(def, ordinal).filter(|_| values[ordinal].is_none());
                 match default {
-                    Some(text) if sequence_call(text).is_some() => numbered.push(ordinal),
+                    Some(text) if sequence_call(&text).is_some() => numbered.push(ordinal),
                     Some(_) => values[ordinal] = Some(default_of(def, ordinal)?),
                     None => {}
                 }

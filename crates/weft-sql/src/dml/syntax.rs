@@ -11,6 +11,7 @@ use weft_kernel::catalog::TableDef;
 use crate::parse::WeftDialect;
 use crate::queries::TARGET;
 use crate::queries::names::MARKER;
+use crate::row::effective_default;
 
 /// The name under which result columns that are not shown are selected.
 pub(super) fn hidden(kind: char, ordinal: usize) -> String {
@@ -47,8 +48,8 @@ pub(super) fn is_default(expr: &Expr) -> bool {
 
 /// A column's DEFAULT, or NULL.
 pub(super) fn default_of(def: &TableDef, ordinal: usize) -> Result<Expr> {
-    match def.defaults.get(ordinal).and_then(Option::as_ref) {
-        Some(text) => stored_expression(text),
+    match effective_default(def, ordinal) {
+        Some(text) => stored_expression(&text),
         None => stored_expression("NULL"),
     }
 }

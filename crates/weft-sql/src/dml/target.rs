@@ -6,6 +6,8 @@
 //!   new rows              SELECT a AS x, b + 1 AS y, t.a AS c0, t.b AS c1, (b > 0) IS TRUE AS w0 FROM (...) AS t
 //! ```
 
+use std::borrow::Cow;
+
 use sqlparser::ast::{Expr, Ident, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, TableWithJoins};
 use weft_format::{Code, Error, Result};
 use weft_kernel::TableRef;
@@ -18,6 +20,7 @@ use super::syntax::{
 use crate::binding::Tables;
 use crate::expr::sequence_call;
 use crate::parse::fold;
+use crate::row::effective_default;
 use crate::updatable::{UpdatableView, Verb};
 
 /// What a statement changes.
@@ -99,25 +102,25 @@ impl Target {
     }
 
     /// What an INSERT gives to a column that it does not name, as text.
-    fn insert_default(&self, ordinal: usize) -> Result<Option<&str>> {
+    fn insert_default(&self, ordinal: usize) -> Result<Option<Cow<'_, str>>> {
         if let Some(view) = &self.view
             && let Some((_, text)) = view.insert_defaults()?.into_iter().find(|(known, _)| *known == ordinal)
         {
-            return Ok(Some(text));
+            return Ok(Some(Cow::Borrowed(text)));
         }
-        Ok(self.table.def.defaults.get(ordinal).and_then(Option::as_deref))
+        Ok(effective_default(&self.table.def, ordinal))
     }
 
     /// Whether a column takes numbers from a sequence.
     pub(super) fn is_numbered(&self, ordinal: usize) -> Result<bool> {
-        Ok(self.insert_default(ordinal)?.and_then(sequence_call).is_some())
+        Ok(self.insert_default(ordinal)?.is_some_and(|text| sequence_call(&text).is_some()))
     }
 
     /// DEFAULT of a column: of an INSERT, or what SET makes of it.
     pub(super) fn default(&self, ordinal: usize) -> Result<Expr> {
         match (&self.view, self.verb) {
             (Some(view), Verb::Update) => stored_expression(view.update_default(ordinal).unwrap_or("NULL")),
-            (Some(_), _) => stored_expression(self.insert_default(ordinal)?.unwrap_or("NULL")),
+            (Some(_), _) => stored_expression(self.insert_default(ordinal)?.as_deref().unwrap_or("NULL")),
             (None, _) => default_of(&self.table.def, ordinal),
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn anywhere(clause: &LockClause) -> LockClause {
 }
 
 /// Gives the locking clauses of queries to their subqueries in FROM.
-pub(super) fn pushed_down(statement: &mut Statement) {
+pub(crate) fn pushed_down(statement: &mut Statement) {
     struct Pusher;
     impl VisitorMut for Pusher {
         type Break = ();

@@ -50,7 +50,7 @@ pub use history::{AsOf, AsOfVerb};
 pub(crate) use history::{has_history, read_at};
 pub use joins::joined_names;
 pub use lock::{LockTables, TableLock};
-pub(crate) use locking::{anywhere, clause_of};
+pub(crate) use locking::{anywhere, clause_of, pushed_down};
 pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing};
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own, Refresh};

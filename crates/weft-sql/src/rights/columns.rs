@@ -112,3 +112,17 @@ pub(super) fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> 
         _ => None,
     }
 }
+
+/// The names of a query's columns; none when they cannot be told from it alone.
+pub(super) fn output_names(body: &SetExpr) -> Option<Vec<String>> {
+    match body {
+        SetExpr::Select(select) => select.projection.iter().map(name_of).collect(),
+        SetExpr::Query(query) => output_names(&query.body),
+        SetExpr::SetOperation { left, .. } => output_names(left),
+        SetExpr::Values(values) => {
+            let width = values.rows.first().map_or(0, |row| row.len());
+            Some((1..=width).map(|at| format!("column{at}")).collect())
+        }
+        _ => None,
+    }
+}

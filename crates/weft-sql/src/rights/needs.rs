@@ -7,20 +7,21 @@
 //!   INSERT INTO t (a) VALUES (1)                t   INSERT of a;   USAGE on the sequences of the other columns
 //! ```
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Insert, JoinConstraint, Merge, MergeAction, MergeClause, MergeInsertExpr, ObjectName,
-    OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Values, Visit, Visitor,
+    FunctionArguments, Insert, JoinConstraint, LockClause, Merge, MergeAction, MergeClause, MergeInsertExpr,
+    ObjectName, OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Values, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
 
-use super::columns::{alias_of, constraint_of, given_columns, last, merged_columns, name_of, values_of};
+use super::columns::{alias_of, constraint_of, given_columns, last, merged_columns, output_names, values_of};
 use super::links::{Link, links};
 use super::need::{Need, Needs};
 use super::numbers::number_of;
@@ -28,9 +29,11 @@ use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
 use crate::changes;
 use crate::parse::{
-    Parsed, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, table_name, writes,
+    Parsed, anywhere, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, pushed_down,
+    table_name, writes,
 };
 use crate::resolve::{self, Relation};
+use crate::row::effective_default;
 use crate::updatable::{self, Verb};
 use crate::view_columns::{is_on, view_columns};
 
@@ -95,8 +98,7 @@ impl Visitor for Reader<'_> {
     }
 
     fn post_visit_query(&mut self, query: &Query) -> Flow {
-        self.end_query(query);
-        ControlFlow::Continue(())
+        self.end_query(query)
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> Flow {
@@ -174,8 +176,7 @@ impl Reader<'_> {
         query.limit_clause.visit(self)?;
         query.fetch.visit(self)?;
         query.pipe_operators.visit(self)?;
-        self.end_query(query);
-        ControlFlow::Continue(())
+        self.end_query(query)
     }
 
     /// MERGE: what its actions do to the target; the source is read.
@@ -386,10 +387,10 @@ impl Reader<'_> {
             let place = given.iter().position(|(_, known)| *known == number);
             let defaulted = place.is_none_or(|at| rows.iter().any(|row| row.get(at).is_some_and(is_default)));
             let is_identity = table.def.properties.contains_key(&format!("identity.{ordinal}"));
-            let of_view = own.iter().find(|(known, _)| *known == ordinal).map(|(_, text)| *text);
-            let of_table = table.def.defaults[ordinal].as_deref().filter(|_| !is_identity);
+            let of_view = own.iter().find(|(known, _)| *known == ordinal).map(|(_, text)| Cow::Borrowed(*text));
+            let of_table = effective_default(&table.def, ordinal).filter(|_| !is_identity);
             let Some(text) = of_view.or(of_table).filter(|_| defaulted) else { continue };
-            if let Some(sequence) = crate::expr::sequence_call(text)
+            if let Some(sequence) = crate::expr::sequence_call(&text)
                 && let Some(object) = resolve::object(self.txn, ObjectKind::Sequence, &sequence)
             {
                 self.needs.relations.push(Need::of_object(&object, Rights::USAGE));
@@ -472,7 +473,7 @@ impl Reader<'_> {
             for table in &clause.cte_tables {
                 let name = fold(&table.alias.name);
                 let columns = match table.alias.columns.as_slice() {
-                    [] => self.output_names(&table.query.body),
+                    [] => output_names(&table.query.body),
                     columns => Some(columns.iter().map(|column| fold(&column.name)).collect()),
                 };
                 if clause.recursive {
@@ -523,14 +524,23 @@ impl Reader<'_> {
         }
     }
 
-    fn end_query(&mut self, query: &Query) {
-        let Some(Frame::Query { ended, .. }) = self.scope.frames.pop() else { return };
+    fn end_query(&mut self, query: &Query) -> Flow {
+        let Some(Frame::Query { ended, .. }) = self.scope.frames.pop() else { return ControlFlow::Continue(()) };
+        let mut locked = Vec::new();
         for lock in &query.locks {
             let of = crate::parse::clause_of(lock).1.as_ref().map(last);
             for source in ended.iter().filter(|source| of.as_ref().is_none_or(|of| source.alias == *of)) {
                 if let Some(need) = source.need {
                     self.needs.relations[need].rights = self.needs.relations[need].rights.and(Rights::UPDATE);
+                    locked.push((self.needs.relations[need].oid, anywhere(lock)));
                 }
+            }
+        }
+        // What lies below a view is locked, too.
+        for (oid, lock) in locked {
+            let view = oid.checked_sub(FIRST).and_then(|id| self.txn.object_of(id));
+            if let Some(view) = view.filter(|view| view.kind == ObjectKind::View) {
+                self.view(&view, Some(&lock)).map_or_else(ControlFlow::Break, ControlFlow::Continue)?;
             }
         }
         if let Some(at) = self.ending.iter().position(|(query_at, ..)| *query_at == address(query)) {
@@ -539,6 +549,7 @@ impl Reader<'_> {
                 with.push((name, columns));
             }
         }
+        ControlFlow::Continue(())
     }
 
     fn begin_select(&mut self, select: &Select) -> Result<()> {
@@ -612,7 +623,7 @@ impl Reader<'_> {
                     Some(alias) if !alias.columns.is_empty() => {
                         Some(alias.columns.iter().map(|column| fold(&column.name)).collect())
                     }
-                    _ => self.output_names(&subquery.body),
+                    _ => output_names(&subquery.body),
                 };
                 plain(alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name)), names)
             }
@@ -709,19 +720,23 @@ impl Reader<'_> {
         let at = self.needs.relations.len();
         self.needs.relations.push(need);
         if let Some(view) = view {
-            self.view(&view)?;
+            self.view(&view, None)?;
         }
         Ok(Some(Source { alias, columns: Some(columns), need: Some(at) }))
     }
 
-    /// What the query of a view needs, as its owner.
-    fn view(&mut self, view: &Object) -> Result<()> {
+    /// What the query of a view needs, as its owner; with a locking clause also what that needs.
+    fn view(&mut self, view: &Object, lock: Option<&LockClause>) -> Result<()> {
         if self.depth >= NESTING_MAX {
             return Err(Error::new(Code::StatementTooComplex, "views lie too deep within views"));
         }
         let damaged = || Error::corrupt(format!("the catalog's entry of view \"{}\" is damaged", view.name));
         let text = view.property("query").ok_or_else(damaged)?;
-        let Some(Parsed::Sql { statement, .. }) = parse(text)?.pop() else { return Err(damaged()) };
+        let Some(Parsed::Sql { mut statement, .. }) = parse(text)?.pop() else { return Err(damaged()) };
+        if let (Some(lock), Statement::Query(query)) = (lock, &mut *statement) {
+            query.locks.push(lock.clone());
+            pushed_down(&mut statement);
+        }
         let mut inner = Reader {
             txn: self.txn,
             needs: std::mem::take(&mut self.needs),
@@ -738,20 +753,6 @@ impl Reader<'_> {
         match done {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
-        }
-    }
-
-    /// The names of a query's columns; none when they cannot be told from it alone.
-    fn output_names(&self, body: &SetExpr) -> Option<Vec<String>> {
-        match body {
-            SetExpr::Select(select) => select.projection.iter().map(name_of).collect(),
-            SetExpr::Query(query) => self.output_names(&query.body),
-            SetExpr::SetOperation { left, .. } => self.output_names(left),
-            SetExpr::Values(values) => {
-                let width = values.rows.first().map_or(0, |row| row.len());
-                Some((1..=width).map(|at| format!("column{at}")).collect())
-            }
-            _ => None,
         }
     }
 

@@ -4,11 +4,15 @@
 //!   CHECK (VALUE > 0) of integer      a condition over a row of one column, `value`
 //! ```
 
+use std::borrow::Cow;
+
 use weft_expr::domains::{Domain, Rule};
 use weft_format::{DataType, Result};
+use weft_kernel::TableDef;
 
+use super::generated::generated;
 use super::stored::bind_check;
-use crate::domains::{Rules, VALUE};
+use crate::domains::{Rules, VALUE, property};
 use crate::expr::Scope;
 
 /// Rules bound to the type of the values: a domain's base type, or its arrays.
@@ -23,6 +27,15 @@ pub(crate) fn bind_rules(rules: &Rules, data_type: DataType) -> Result<Domain> {
         bound.push(Rule::Check(name.clone(), bind_check(condition, &scope)?));
     }
     Ok(Domain { name: rules.name.clone(), element, rules: bound })
+}
+
+/// What a column gets that a statement says nothing about, as text: its DEFAULT, or its domain's.
+pub(crate) fn effective_default(def: &TableDef, ordinal: usize) -> Option<Cow<'_, str>> {
+    if let Some(text) = def.defaults.get(ordinal)? {
+        return Some(Cow::Borrowed(text));
+    }
+    let rules = def.properties.get(&property(ordinal)).filter(|_| generated(def, ordinal).is_none())?;
+    Rules::of_text(rules).ok()?.default.map(Cow::Owned)
 }
 
 #[cfg(test)]

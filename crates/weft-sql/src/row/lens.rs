@@ -8,6 +8,7 @@
 use sqlparser::ast::Expr as SqlExpr;
 use weft_format::{Code, Error, Result, Value};
 
+use super::stored::RowDefault;
 use crate::expr::{EvalContext, Expr, Scope};
 use crate::updatable::{UpdatableView, Verb};
 
@@ -31,7 +32,7 @@ pub(super) struct Lens {
     /// What new rows must meet, of the inner views first: the view, and its condition.
     pub(super) checks: Vec<(String, Expr)>,
     /// By ordinal: what `SET column = DEFAULT` makes of a column.
-    pub(super) update_defaults: Vec<Option<Expr>>,
+    pub(super) update_defaults: Vec<Option<RowDefault>>,
 }
 
 impl Lens {

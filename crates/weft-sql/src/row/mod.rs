@@ -47,7 +47,7 @@ mod update;
 
 pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
 pub(crate) use changed::ShapedRows;
-pub(crate) use domains::bind_rules;
+pub(crate) use domains::{bind_rules, effective_default};
 pub(crate) use generate::generation_reads;
 pub(crate) use generated::{GENERATED, all_generated, check_not_set, generated, generated_property};
 pub(crate) use lens::violates;
@@ -56,8 +56,9 @@ pub(crate) use planner::RowContext;
 pub(crate) use predicate::index_predicate;
 pub(crate) use predicate_text::predicate_text;
 pub use projection::Projection;
-pub use shape::{RowDefault, ShapeCache, TableShape};
+pub use shape::{ShapeCache, TableShape};
 pub(crate) use shape::{check_generated, check_given, row_columns, table_scope};
+pub use stored::RowDefault;
 pub(crate) use stored::{bind_check, bind_default, stored_check, stored_default, stored_expression};
 
 #[cfg(test)]

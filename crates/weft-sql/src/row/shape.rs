@@ -14,21 +14,12 @@ use super::Projection;
 use super::domains::bind_rules;
 use super::generated::{all_generated, bind_generated, generated};
 use super::lens::Lens;
-use super::stored::{bind_check, bind_default};
+use super::stored::{RowDefault, bind_check, bind_default};
 use crate::domains;
 use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, sequence_call};
 use crate::resolve;
 use crate::updatable::UpdatableView;
 use crate::values::{value_at, value_ref_at};
-
-/// What a column gets that a statement says nothing about.
-#[derive(Clone)]
-pub enum RowDefault {
-    /// The value of an expression without columns.
-    Expr(Expr),
-    /// The next number of a sequence.
-    NextOf(String),
-}
 
 /// A table's constraints, ready to be evaluated on the values of its rows: one per stored column, in their order,
 /// without a hidden row id at the end. Dropped columns are NULL there, and so is a hidden row id among them.
@@ -180,7 +171,17 @@ impl TableShape {
 
     /// The value of a column that a statement says nothing about.
     pub fn default_value(&self, txn: &Transaction, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
-        match &self.defaults[column] {
+        self.value_of(self.defaults[column].as_ref(), txn, column, eval)
+    }
+
+    fn value_of(
+        &self,
+        default: Option<&RowDefault>,
+        txn: &Transaction,
+        column: usize,
+        eval: &EvalContext<'_>,
+    ) -> Result<Value> {
+        match default {
             Some(RowDefault::Expr(expr)) => expr.eval(&[], eval),
             Some(RowDefault::NextOf(name)) => {
                 let sequence = resolve::object(txn, ObjectKind::Sequence, name);
@@ -201,9 +202,7 @@ impl TableShape {
     /// What `SET column = DEFAULT` makes of a column.
     pub(super) fn update_default(&self, txn: &Transaction, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
         match &self.lens {
-            Some((lens, _)) => {
-                lens.update_defaults[column].as_ref().map_or(Ok(Value::Null), |expr| expr.eval(&[], eval))
-            }
+            Some((lens, _)) => self.value_of(lens.update_defaults[column].as_ref(), txn, column, eval),
             None => self.default_value(txn, column, eval),
         }
     }

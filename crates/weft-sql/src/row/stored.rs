@@ -13,6 +13,15 @@ use weft_format::{Code, Column, Error, Result};
 use crate::expr::{BindResult, Binder, Definer, Expr, Scope};
 use crate::parse::{parse_expression, span_position};
 
+/// What a column gets that a statement says nothing about.
+#[derive(Clone)]
+pub enum RowDefault {
+    /// The value of an expression without columns.
+    Expr(Expr),
+    /// The next number of a sequence.
+    NextOf(String),
+}
+
 /// Binds a DEFAULT expression to its column; an error when the expression is more than the point engine knows.
 pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
     let tree = parse_expression(source)?;

@@ -6,7 +6,8 @@ use weft_format::Result;
 use weft_kernel::TableDef;
 
 use super::lens::{Lens, LensColumn, LensLayer};
-use super::shape::{RowDefault, TableShape, row_columns, table_scope};
+use super::shape::{TableShape, row_columns, table_scope};
+use super::stored::RowDefault;
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope, sequence_call};
 use crate::updatable::{UpdatableView, Verb};
 
@@ -39,7 +40,7 @@ pub(super) fn through(base: &TableShape, view: UpdatableView, verb: Verb) -> Bin
     layers.reverse();
     let defaults = if verb == Verb::Insert { defaults(base, &view)? } else { base.defaults.clone() };
     let update_defaults = (0..width).map(|ordinal| match view.update_default(ordinal) {
-        Some(text) => bind_default(text, &def, ordinal),
+        Some(text) => row_default(text, &def, ordinal),
         None => Ok(None),
     });
     let update_defaults = update_defaults.collect::<Result<Vec<_>>>()?;
@@ -64,12 +65,16 @@ pub(super) fn of_view<T>(bound: BindResult<T>) -> BindResult<T> {
 fn defaults(base: &TableShape, view: &UpdatableView) -> Result<Vec<Option<RowDefault>>> {
     let mut defaults = base.defaults.clone();
     for (ordinal, text) in view.insert_defaults()? {
-        defaults[ordinal] = match sequence_call(text) {
-            Some(sequence) => Some(RowDefault::NextOf(sequence)),
-            None => bind_default(text, &view.table.def, ordinal)?.map(RowDefault::Expr),
-        };
+        defaults[ordinal] = row_default(text, &view.table.def, ordinal)?;
     }
     Ok(defaults)
+}
+
+fn row_default(text: &str, def: &TableDef, ordinal: usize) -> Result<Option<RowDefault>> {
+    match sequence_call(text) {
+        Some(sequence) => Ok(Some(RowDefault::NextOf(sequence))),
+        None => Ok(bind_default(text, def, ordinal)?.map(RowDefault::Expr)),
+    }
 }
 
 fn bind_default(text: &str, def: &TableDef, ordinal: usize) -> Result<Option<Expr>> {

@@ -103,7 +103,10 @@ fn stored(work: &Work<'_>, expr: &Expr, name: &str, data_type: DataType) -> Resu
         return Ok(None);
     }
     match crate::expr::sequence_call(&text) {
-        Some(_) => Ok(Some(text)),
+        Some(sequence) => match crate::resolve::object(work.txn, ObjectKind::Sequence, &sequence) {
+            Some(_) => Ok(Some(text)),
+            None => Err(crate::resolve::undefined(&sequence)),
+        },
         None => stored_default(&text, &column, &work.local).map(Some),
     }
 }
@@ -200,6 +203,8 @@ fn alter(work: &mut Work<'_>, name: &ObjectName, change: &AlterDomain) -> Result
     }
     object.properties.insert(DOMAIN.to_owned(), definition.to_text());
     work.txn.put_object(object)?;
+    // Who makes a table with it holds it: from here on there are no others.
+    work.txn.check_sees_all_ddl()?;
     follow(work, known.id, added.as_ref())
 }
 
@@ -293,6 +298,9 @@ pub(super) fn drop_domain(
     cascade: bool,
     notices: &mut Vec<Notice>,
 ) -> Result<()> {
+    // As it is, to lock it: from here on nobody makes anything of it.
+    let object = &txn.put_object((**object).clone())?;
+    txn.check_sees_all_ddl()?;
     let what = format!("type {}", object.name);
     let refuse = |by: String| {
         let message = format!("cannot drop {what} because other objects depend on it");

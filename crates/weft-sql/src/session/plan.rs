@@ -140,7 +140,9 @@ fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
     let Ok(name) = crate::parse::table_name(name) else { return false };
     let is_sequence = |text: &str| crate::expr::sequence_call(text).is_some();
     let is_computed = |table: &TableRef| {
-        table.def.defaults.iter().flatten().any(|text| is_sequence(text)) || !row::all_generated(&table.def).is_empty()
+        let def = &table.def;
+        let mut defaults = (0..def.defaults.len()).filter_map(|ordinal| row::effective_default(def, ordinal));
+        defaults.any(|text| is_sequence(&text)) || !row::all_generated(def).is_empty()
     };
     match txn.updatable(&name, Verb::Insert) {
         Ok(Some(view)) => {

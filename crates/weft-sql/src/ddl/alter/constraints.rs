@@ -160,7 +160,9 @@ impl Altering<'_> {
             let keys = def.foreign_keys.iter_mut().filter(|key| key.name == name);
             keys.for_each(|key| key.deferrable = deferrable);
             Ok(())
-        })
+        })?;
+        // What this transaction has put off until its end may be put off no longer.
+        if self.txn.has_changed_rows() { self.test_foreign_key(name) } else { Ok(()) }
     }
 
     fn test_foreign_key(&mut self, name: &str) -> Result<()> {
