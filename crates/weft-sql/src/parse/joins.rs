@@ -13,7 +13,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// Among the columns of USING, that the next one is the name of the join.
-const AS: &str = "\u{1}as";
+pub(super) const AS: &str = "\u{1}as";
 
 /// The columns of USING, and the name that the joined columns have together.
 pub fn joined_names(columns: &[ObjectName]) -> (&[ObjectName], Option<&Ident>) {

@@ -29,6 +29,7 @@ use crate::ddl::sequence::{owner, type_of};
 use crate::ddl::{NO_INHERIT, NOT_VALID, with_mark};
 use crate::domains::{self, Definition, base_type, is_domain, parent_of};
 use crate::expr::data_type_of;
+use crate::parse::as_written;
 use crate::row::{generated, predicate_text};
 use crate::types::{self, Named};
 use crate::updatable::{self, Verb};
@@ -277,7 +278,7 @@ fn object_of(
     match object.kind {
         ObjectKind::Schema => made.objects.schemas.push((oid, name)),
         ObjectKind::View if is_companion(object) => {
-            let query = object.property("query").unwrap_or_default().to_owned();
+            let query = as_written(object.property("query").unwrap_or_default()).into_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();
             let Some(table) = materialized_by(txn, object) else { return Ok(()) };
             let oid = FIRST + table.def.oid;
@@ -286,7 +287,7 @@ fn object_of(
             }
         }
         ObjectKind::View => {
-            let query = object.property("query").unwrap_or_default().to_owned();
+            let query = as_written(object.property("query").unwrap_or_default()).into_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();
             let columns = view_columns(object);
             let options = view_columns::options(object).into_iter().map(|(name, value)| format!("{name}={value}"));
