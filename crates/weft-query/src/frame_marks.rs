@@ -9,15 +9,13 @@
 //! 2. Marked are EXCLUDE, RANGE with an offset, offsets that are no plain numbers, and frames between two offsets of
 //!    one direction, which may be empty.
 
-use std::ops::ControlFlow;
-
 use sqlparser::ast::{
-    DataType as SqlType, Expr, Query, Value, Visit, Visitor, WindowFrame, WindowFrameBound as Bound,
-    WindowFrameUnits as Units, WindowSpec,
+    DataType as SqlType, Expr, Value, WindowFrame, WindowFrameBound as Bound, WindowFrameUnits as Units, WindowSpec,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
 use weft_sql::parse::{FRAME, frame_start};
+use weft_sql::queries::has_of_its_own;
 
 use super::typed_values::cast;
 
@@ -141,25 +139,8 @@ fn check_keys(frame: &WindowFrame, keys: usize, has_offset: bool) -> Result<()> 
 
 /// Offsets are the same for all rows.
 fn check_variables(units: Units, offset: &Expr) -> Result<()> {
-    struct Variables {
-        depth: usize,
-    }
-    impl Visitor for Variables {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
-        }
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            let is_one = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-            if is_one && self.depth == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        }
-    }
-    if Visit::visit(offset, &mut Variables { depth: 0 }).is_break() {
+    let is_variable = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    if has_of_its_own(offset, is_variable) {
         let message = format!("argument of {units} must not contain variables");
         return Err(Error::new(Code::InvalidColumnReference, message));
     }

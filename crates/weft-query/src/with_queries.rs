@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Function, Query, SelectItem, SetExpr, SetOperator, TableFactor, Visit, Visitor, With};
 use weft_format::{Code, Error, Result};
+use weft_sql::queries::has_of_its_own;
 use weft_sql::queries::names::folded;
 
 use super::dependent::is_aggregate;
@@ -245,30 +246,5 @@ fn term_counts(term: &SetExpr, name: &str) -> bool {
     if names(&select.from, name) == 0 {
         return false;
     }
-    let mut finder = Aggregates::default();
-    select.projection.visit(&mut finder).is_break() || select.having.visit(&mut finder).is_break()
-}
-
-/// Finds aggregates of a select itself, not of queries inside.
-#[derive(Default)]
-struct Aggregates {
-    depth: usize,
-}
-
-impl Visitor for Aggregates {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if self.depth == 0 && is_aggregate(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
+    has_of_its_own(&select.projection, is_aggregate) || has_of_its_own(&select.having, is_aggregate)
 }

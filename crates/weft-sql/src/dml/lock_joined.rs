@@ -17,7 +17,6 @@ use std::sync::Arc;
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, Join, JoinOperator, LockClause, ObjectName, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visit, Visitor,
-    visit_expressions,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::Index;
@@ -30,7 +29,7 @@ use crate::binding::Tables;
 use crate::locking::{RowLocking, not_in_from};
 use crate::parse::{anywhere, clause_of, fold, table_name};
 use crate::queries::names::MARKER;
-use crate::queries::{QueryEngine, TARGET};
+use crate::queries::{QueryEngine, TARGET, has_of_its_own};
 use crate::updatable::{UpdatableView, Verb};
 
 /// The query with the keys of the rows to lock in front, and the tables.
@@ -79,11 +78,11 @@ pub(super) fn check(select: &Select, refused: &impl Fn(&str) -> Error) -> Result
 }
 
 pub(super) fn has_aggregate(engine: &dyn QueryEngine, select: &Select) -> bool {
-    let found = visit_expressions(&select.projection, |expr| match expr {
-        Expr::Function(function) if engine.is_aggregate(&function.name.to_string()) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    let is_one = |expr: &Expr| match expr {
+        Expr::Function(function) => engine.is_aggregate(&function.name.to_string()),
+        _ => false,
+    };
+    has_of_its_own(&select.projection, is_one)
 }
 
 /// `ORDER BY 1` counts the columns that are shown; the keys come before them.

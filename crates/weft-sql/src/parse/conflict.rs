@@ -12,6 +12,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::keyword;
+
 /// What the condition is called in the tree.
 const ROWS: &str = "rows_in_conflict";
 /// What a list that is not of columns alone is called in the tree.
@@ -47,13 +49,6 @@ pub(super) fn take_conflict(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpa
 
 fn is_of_columns(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Word(_) | Token::Comma | Token::Whitespace(_))
-}
-
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }
 
 /// Whether a statement may have an ON CONFLICT.

@@ -9,6 +9,8 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Valu
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use super::lexemes::{is_word, keyword, next};
+
 /// The function that a start of a frame with EXCLUDE is written as.
 pub const FRAME: &str = "\u{1}frame";
 
@@ -188,21 +190,6 @@ fn bound_start(tokens: &[TokenWithSpan], end: usize) -> Option<usize> {
         }
     }
     None
-}
-
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    (from..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_) | Token::EOF))
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::keyword;
 use super::names::{fold, table_name};
 use super::parser::{expect_end, parser, syntax_error};
 
@@ -38,13 +39,6 @@ pub enum AsOfVerb {
     Start,
     /// SET TRANSACTION
     Set,
-}
-
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }
 
 /// The places of the tokens that are not blank.

@@ -12,6 +12,8 @@ use sqlparser::ast::{Ident, ObjectName};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use super::lexemes::keyword;
+
 /// Among the columns of USING, that the next one is the name of the join.
 pub(super) const AS: &str = "\u{1}as";
 
@@ -136,13 +138,6 @@ fn name_behind(tokens: &[TokenWithSpan], close: usize) -> Option<usize> {
     }
     let using = before(at)?;
     (keyword(&tokens[using].token) == Keyword::USING).then_some(name)
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }
 
 #[cfg(test)]

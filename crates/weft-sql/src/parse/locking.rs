@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
+use super::lexemes::{is_word, keyword, next};
 use super::names::{fold, table_name};
 
 /// Before the relation of a clause: that it is about keys.
@@ -193,21 +194,6 @@ fn name_at(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, Vec<Token>)>
             }
             None => return Some((place + 1, name)),
         }
-    }
-}
-
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    (from..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_) | Token::EOF))
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
     }
 }
 

@@ -14,6 +14,8 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
+use super::lexemes::{is_word, keyword};
+
 const NOTHING: &str = "\0nothing";
 const DEFAULT: &str = "\0default";
 const OVERRIDING: &str = "\0overriding";
@@ -41,17 +43,6 @@ pub(crate) fn inserted(insert: &MergeInsertExpr) -> (Vec<&ObjectName>, bool) {
 
 fn is(name: &ObjectName, wanted: &str) -> bool {
     name.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.value == wanted)
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Writes the actions in these forms.

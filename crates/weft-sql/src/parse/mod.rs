@@ -18,6 +18,7 @@ mod domains;
 mod frames;
 mod history;
 mod joins;
+mod lexemes;
 mod lock;
 mod locking;
 mod marks;

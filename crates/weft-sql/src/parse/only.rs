@@ -10,6 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::{is_word, keyword, next};
 use super::position;
 
 /// Writes tables without ONLY and `*`, and NO INHERIT in words that the SQL parser knows.
@@ -34,23 +35,8 @@ fn is_solid(token: &TokenWithSpan) -> bool {
     !matches!(token.token, Token::Whitespace(_) | Token::EOF)
 }
 
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
-}
-
 fn is_only(token: &TokenWithSpan) -> bool {
     is_word(token, "only")
-}
-
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    (from..tokens.len()).find(|at| is_solid(&tokens[*at]))
 }
 
 /// The place behind a name, perhaps with its schema, that begins at a place.

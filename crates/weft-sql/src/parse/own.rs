@@ -16,6 +16,7 @@ use weft_format::Result;
 use super::alter_view::{ViewChange, view_change};
 use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
 use super::history::{AsOf, as_of};
+use super::lexemes::is_word;
 use super::lock::{LockTables, lock_tables};
 use super::names::fold;
 use super::parser::{expect_end, parser, syntax_error, word};
@@ -369,10 +370,6 @@ fn tables(parser: &mut Parser<'_>) -> std::result::Result<Vec<ObjectName>, Parse
 /// The places of the tokens that are not blank.
 fn words(tokens: &[TokenWithSpan]) -> Vec<usize> {
     (0..tokens.len()).filter(|&at| !matches!(tokens[at].token, Token::Whitespace(_))).collect()
-}
-
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Takes OVERRIDING SYSTEM VALUE or USER VALUE out of an INSERT.

@@ -21,6 +21,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::keyword;
 use super::position::place;
 
 /// Which versions of a table's rows are read.
@@ -93,13 +94,6 @@ pub fn moment_text(expr: &Expr) -> String {
 const TO: &str = "\u{2}to";
 /// Behind the TO of an interval.
 const FIELDS: [Keyword; 5] = [Keyword::MONTH, Keyword::DAY, Keyword::HOUR, Keyword::MINUTE, Keyword::SECOND];
-
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
 
 /// The tokens with periods as the parser knows them.
 pub(super) fn with_periods<'t>(source: &str, tokens: &'t [TokenWithSpan]) -> Result<Cow<'t, [TokenWithSpan]>> {

@@ -16,6 +16,8 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::lexemes::keyword;
+
 /// Writes the statement in these words.
 pub(super) fn in_plain_words(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     if tokens.iter().any(|token| keyword(token) == Keyword::COLLATE) {
@@ -50,13 +52,6 @@ fn is_solid(token: &TokenWithSpan) -> bool {
     !matches!(token.token, Token::Whitespace(_) | Token::EOF)
 }
 
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
 /// The tokens without blanks.
 fn solid(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     tokens.iter().filter(|token| is_solid(token)).cloned().collect()
@@ -74,7 +69,7 @@ fn cursor_step(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     let mut out: Vec<TokenWithSpan> = rest.next().cloned().into_iter().collect();
     let Some(place) = out.first().cloned() else { return out };
     let number = |text: String| TokenWithSpan { token: Token::Number(text, false), span: place.span };
-    let direction = rest.peek().map_or(Keyword::NoKeyword, |next| keyword(next));
+    let direction = rest.peek().map_or(Keyword::NoKeyword, keyword);
     let counts = match direction {
         Keyword::NEXT | Keyword::PRIOR | Keyword::FIRST | Keyword::LAST | Keyword::ALL => {
             out.extend(rest.next().cloned());

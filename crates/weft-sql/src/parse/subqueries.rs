@@ -12,6 +12,8 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use super::lexemes::{keyword, next};
+
 /// Writes subqueries behind ANY, ALL, SOME and IN in these forms.
 pub(super) fn written_plainly(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
@@ -25,17 +27,6 @@ pub(super) fn written_plainly(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         at += 1;
     }
     tokens
-}
-
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    (from..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
 }
 
 /// The parentheses behind a word that compares with a subquery.

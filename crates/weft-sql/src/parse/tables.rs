@@ -18,6 +18,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::{is_word, keyword, next};
 use super::names::table_name;
 
 /// The name of a column that stands for LIKE.
@@ -119,17 +120,6 @@ fn names_table(tokens: &[TokenWithSpan], at: usize) -> bool {
     next(tokens, at + 1).is_some_and(|name| is_name(&tokens[name].token)) && ends_well(tokens, at)
 }
 
-fn keyword(token: &Token) -> Keyword {
-    match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    (from..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_) | Token::EOF))
-}
-
 /// Whether what follows `TABLE [ONLY] name` may follow a query.
 fn ends_well(tokens: &[TokenWithSpan], at: usize) -> bool {
     let is = |place: Option<usize>, token: &Token| place.is_some_and(|place| tokens[place].token == *token);
@@ -166,10 +156,6 @@ fn follows_query(word: Keyword) -> bool {
 fn only_behind(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let only = next(tokens, at + 1).filter(|only| is_word(&tokens[*only].token, "only"))?;
     next(tokens, only + 1).filter(|name| is_name(&tokens[*name].token)).map(|_| only)
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 fn is_name(token: &Token) -> bool {

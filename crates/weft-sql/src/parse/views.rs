@@ -12,6 +12,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::{is_word, keyword};
+
 /// Rewrites a CREATE VIEW; others are left as they are.
 pub(super) fn plain_view(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     let Some(head) = Head::of(&tokens) else { return Ok(tokens) };
@@ -57,17 +59,6 @@ impl Head {
 
 fn is_solid(token: &TokenWithSpan) -> bool {
     !matches!(token.token, Token::Whitespace(_) | Token::EOF)
-}
-
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
-}
-
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Takes WITH [LOCAL | CASCADED] CHECK OPTION from the end.

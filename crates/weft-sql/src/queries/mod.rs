@@ -14,10 +14,12 @@ pub(crate) mod collected;
 mod engine;
 mod moments;
 pub mod names;
+mod own_parts;
 mod prepared;
 
 pub use array_bytes::{has_views, held_bytes, shown_bytes, viewed_bytes, with_own_views};
 pub use collected::{Collected, HeldMemory, Purpose, Reservation, batch_bytes, pieces};
 pub use engine::{MakeQueryEngine, QueryEngine, QueryOptions, QueryStream, TARGET};
 pub use moments::{PERIOD_COLUMNS, ReadAt, moment_of, take_moments};
+pub use own_parts::has_of_its_own;
 pub use prepared::{AsksCatalog, Plan, PreparedQuery};

@@ -1,10 +1,9 @@
 //! What a view makes of one table, or why it does not.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Function, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableFactor, Visit, Visitor,
+    Expr, Function, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
@@ -15,6 +14,7 @@ use crate::ddl::dependents::is_materialized;
 use crate::expansion::{damaged, expand_part};
 use crate::expr::{AGGREGATES, function_name};
 use crate::parse::{Parsed, fold, parse, table_name};
+use crate::queries::has_of_its_own;
 use crate::resolve::{self, Relation};
 use crate::types;
 use crate::view_columns::{SEPARATOR, cascades, default_of, option, view_columns};
@@ -167,31 +167,8 @@ fn below(txn: &Transaction, name: &ObjectName) -> Option<Below> {
 
 /// Whether the result of a SELECT calls such a function outside of its subqueries.
 fn calls(select: Option<&Select>, is_such: impl Fn(&Function) -> bool) -> bool {
-    struct Calls<F> {
-        depth: usize,
-        is_such: F,
-    }
-    impl<F: Fn(&Function) -> bool> Visitor for Calls<F> {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
-        }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call) if self.depth == 0 && (self.is_such)(call) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    select.is_some_and(|select| select.projection.visit(&mut Calls { depth: 0, is_such }).is_break())
+    let is_it = |expr: &Expr| matches!(expr, Expr::Function(call) if is_such(call));
+    select.is_some_and(|select| has_of_its_own(&select.projection, is_it))
 }
 
 /// A layer of a view whose query is simple.
