@@ -32,7 +32,7 @@ impl NewForeignKey {
     /// What a constraint says. `columns` are the referencing ones.
     pub(super) fn new(name: Option<String>, columns: Vec<usize>, clause: &ForeignKeyConstraint) -> Result<Self> {
         if let Some(ConstraintReferenceMatchKind::Partial) = clause.match_kind {
-            return Err(Error::new(Code::FeatureNotSupported, "MATCH PARTIAL not yet implemented"));
+            return Err(unsupported("MATCH PARTIAL").hint("MATCH SIMPLE and MATCH FULL are there"));
         }
         let characteristics = clause.characteristics.unwrap_or_default();
         if characteristics.enforced == Some(false) {

@@ -13,6 +13,8 @@ use crate::expr::data_type_of;
 
 /// What the name of the value is in conditions.
 pub(crate) const VALUE: &str = "value";
+/// How deep domains may be made of domains: each statement that names one walks down.
+const NESTING_MAX: usize = 64;
 
 /// A condition that writes VALUE in capitals, as PostgreSQL shows it.
 pub(crate) fn with_value(condition: &Expr) -> Expr {
@@ -92,12 +94,20 @@ pub(crate) struct Resolved {
     pub(crate) base: SqlType,
 }
 
-/// The rules of a domain as a transaction sees it.
+/// The rules of a domain as a transaction sees it. Errors: it is made of too many domains, one of the other.
 pub(crate) fn resolve(txn: &Transaction, domain: &Object) -> Result<Resolved> {
+    resolve_within(txn, domain, NESTING_MAX)
+}
+
+fn resolve_within(txn: &Transaction, domain: &Object, levels: usize) -> Result<Resolved> {
+    let Some(levels) = levels.checked_sub(1) else {
+        let message = format!("domains are made of domains more than {NESTING_MAX} deep");
+        return Err(Error::new(Code::StatementTooComplex, message).hint("make the domain of its base type"));
+    };
     let definition = Definition::of(domain)?;
     let base = base_type(&definition.base)?;
     let mut resolved = match parent_of(txn, &base) {
-        Some(parent) => resolve(txn, &parent)?,
+        Some(parent) => resolve_within(txn, &parent, levels)?,
         None => Resolved { rules: Rules::default(), base },
     };
     let rules = &mut resolved.rules;
