@@ -607,3 +607,16 @@ fn a_request_to_cancel_is_for_what_runs_when_it_is_made() {
     let _attended = session.attend();
     session.check_cancelled().unwrap();
 }
+
+#[test]
+fn domains_are_made_of_domains_so_deep_and_no_deeper() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE DOMAIN d1 AS integer CHECK (VALUE > 0)");
+    for depth in 2..=64 {
+        tag(&mut s, &format!("CREATE DOMAIN d{depth} AS d{}", depth - 1));
+    }
+    assert_eq!(code(&mut s, "CREATE DOMAIN d65 AS d64"), Code::StatementTooComplex);
+    assert_eq!(rows(&mut s, "SELECT 7::d64"), "7");
+    assert_eq!(code(&mut s, "SELECT (-7)::d64"), Code::CheckViolation);
+}

@@ -696,6 +696,8 @@ impl<'a> Binder<'a> {
 pub fn open(data_type: DataType) -> DataType {
     match data_type {
         DataType::Char(_) => DataType::Char(0),
+        DataType::Bit(_) => DataType::Bit(0),
+        DataType::VarBit(_) => DataType::VarBit(0),
         DataType::Numeric { scale, .. } => match NUMERIC_DEFAULT {
             DataType::Numeric { scale: least, .. } if scale <= least => NUMERIC_DEFAULT,
             _ => DataType::Numeric { precision: 38, scale },

@@ -91,8 +91,9 @@ fn create(work: &mut Work<'_>, name: &ObjectName, base: &SqlType, rules: &[Domai
     }
     let mut object = Object::new(ObjectKind::Type, namespace, name);
     object.properties.insert(DOMAIN.to_owned(), definition.to_text());
-    work.txn.put_object(object)?;
-    Ok(())
+    let made = work.txn.put_object(object)?;
+    // It is not too deep.
+    resolve(work.txn, &made).map(|_| ())
 }
 
 /// A DEFAULT as it is stored; none for NULL.
