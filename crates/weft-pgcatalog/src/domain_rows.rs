@@ -5,6 +5,7 @@ use weft_format::bloom::hash_bytes;
 use crate::definitions::{default_text, unwrapped};
 use crate::making::Rows;
 use crate::objects::Column;
+use crate::rights::Target;
 use crate::snapshot::Snapshot;
 use crate::types::{by_oid, format_type, type_of};
 use crate::user_types::{Domain, TypeKind, UserType, array_oid};
@@ -44,6 +45,7 @@ fn default_of(snapshot: &Snapshot, domain: &Domain) -> Datum {
 /// A domain, and the type of arrays of it.
 fn types_of(rows: &mut Rows<'_>, snapshot: &Snapshot, known: &UserType, domain: &Domain) {
     let (base, modifier) = type_of(domain.base);
+    let owner = snapshot.access.owner(Target::Relation(known.oid)).into();
     let row = by_oid(base);
     let array = array_oid(known.oid);
     // An enum is as a number of four bytes, an array as a text.
@@ -57,7 +59,7 @@ fn types_of(rows: &mut Rows<'_>, snapshot: &Snapshot, known: &UserType, domain: 
         ("oid", Datum::Int(known.oid.into())),
         ("typname", text(&known.name)),
         ("typnamespace", Datum::Int(known.schema.into())),
-        ("typowner", Datum::Int(10)),
+        ("typowner", Datum::Int(owner)),
         ("typlen", Datum::Int(length)),
         ("typbyval", Datum::Bool(row.map_or(!is_array, |row| row.by_value()))),
         ("typtype", text("d")),
@@ -87,7 +89,7 @@ fn types_of(rows: &mut Rows<'_>, snapshot: &Snapshot, known: &UserType, domain: 
         ("oid", Datum::Int(array.into())),
         ("typname", text(format!("_{}", known.name))),
         ("typnamespace", Datum::Int(known.schema.into())),
-        ("typowner", Datum::Int(10)),
+        ("typowner", Datum::Int(owner)),
         ("typlen", Datum::Int(-1)),
         ("typtype", text("b")),
         ("typcategory", text("A")),

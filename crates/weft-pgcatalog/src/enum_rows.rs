@@ -7,9 +7,9 @@ use crate::user_types::{TypeKind, UserType, array_oid};
 use crate::value::Datum;
 
 /// An enum, and the type of arrays of it.
-pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType) {
+pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType, owner: u32) {
     let TypeKind::Enum(_) = known.kind else { return };
-    let array = array_oid(known.oid);
+    let (array, owner) = (array_oid(known.oid), i64::from(owner));
     let kinds = [
         (known.oid, known.name.clone(), ("e", "E", 4), (0, array), "enum_"),
         (array, format!("_{}", known.name), ("b", "A", -1), (known.oid, 0), "array_"),
@@ -21,7 +21,7 @@ pub(crate) fn types(rows: &mut Rows<'_>, known: &UserType) {
             ("oid", Datum::Int(oid.into())),
             ("typname", Datum::text(name)),
             ("typnamespace", Datum::Int(known.schema.into())),
-            ("typowner", Datum::Int(10)),
+            ("typowner", Datum::Int(owner)),
             ("typlen", Datum::Int(length)),
             ("typbyval", Datum::Bool(is_enum)),
             ("typtype", Datum::text(kind)),

@@ -7,6 +7,7 @@ use weft_format::{DataType, Element, enums};
 
 use crate::enum_rows;
 use crate::making::Rows;
+use crate::rights::Target;
 use crate::snapshot::{PG_CATALOG, Snapshot};
 use crate::user_types::array_oid;
 use crate::value::Datum;
@@ -198,7 +199,8 @@ pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
             let tables = tables.into_iter().map(|table| (table.oid, table.schema, &table.name));
             let views = views.into_iter().map(|view| (view.oid, view.schema, &view.name));
             tables.chain(views).for_each(|(oid, schema, name)| add_row_types(rows, oid, schema, name));
-            snapshot.types.iter().for_each(|known| enum_rows::types(rows, known));
+            let owner = |oid| snapshot.access.owner(Target::Relation(oid));
+            snapshot.types.iter().for_each(|known| enum_rows::types(rows, known, owner(known.oid)));
         }
         "pg_enum" => snapshot.types.iter().for_each(|known| enum_rows::labels(rows, known)),
         "pg_opclass" => {

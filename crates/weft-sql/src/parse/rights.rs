@@ -107,6 +107,8 @@ pub struct GrantRoles {
 pub enum Owned {
     /// A relation: the word of its kind, its name, IF EXISTS.
     Relation(&'static str, ObjectName, bool),
+    /// A type, or a domain: the word of its kind, its name.
+    Type(&'static str, ObjectName),
     /// A schema.
     Schema(String),
     /// The database.
@@ -290,6 +292,9 @@ fn alter(parser: &mut Parser<'_>) -> Parse<Option<RightsStatement>> {
         let _ = word(parser, "only");
         let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
         Owned::Relation(kind, name, if_exists)
+    } else if let Some(kind) = ["type", "domain"].into_iter().find(|kind| word(parser, kind)) {
+        let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
+        Owned::Type(kind, name)
     } else if word(parser, "schema") {
         Owned::Schema(fold(&parser.parse_identifier()?))
     } else if word(parser, "database") {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sqlparser::ast::ObjectName;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{DdlSince, ObjectKind, SchemaId, Transaction};
 use weft_pgcatalog::FIRST;
@@ -12,8 +13,10 @@ use super::numbers::number_of;
 use super::permit::Permit;
 use super::schema_oid;
 use super::who::{Who, denied, no_role, target_word};
+use crate::domains::is_domain;
 use crate::parse::{Owned, RoleName, table_name};
 use crate::resolve::{self, Relation};
+use crate::types;
 
 /// What objects of a kind that a role makes in a schema begin with; none: with what they always do.
 fn initial(access: &Access, owner: u32, schema: u32, kind: Kind) -> Option<Acl> {
@@ -170,6 +173,40 @@ fn hand_over(txn: &mut Transaction, access: &Access, target: Target, new: u32) -
     put_entry(txn, target, &entry)
 }
 
+/// What has an owner: itself, its schema, what messages call it.
+type Ownable = (Target, Option<SchemaId>, &'static str, String);
+
+/// A relation that may have another owner; none when it is not there and need not be.
+fn owned_relation(who: &mut Who<'_>, name: &ObjectName, if_exists: bool) -> Result<Option<Ownable>> {
+    let known_as = table_name(name)?;
+    match resolve::relation(who.txn, &known_as) {
+        Some(Relation::Table(table)) => {
+            let of = Target::Relation(FIRST + table.def.oid);
+            Ok(Some((of, Some(table.def.namespace), "table", table.def.name.clone())))
+        }
+        Some(Relation::Object(object)) => {
+            let word = if object.kind == ObjectKind::View { "view" } else { "sequence" };
+            let of = Target::Relation(FIRST + object.id);
+            if let Some(table) = object.property("table") {
+                let message = format!("cannot change owner of sequence \"{}\"", object.name);
+                return Err(Error::new(Code::FeatureNotSupported, message)
+                    .hint(format!("it belongs to a column of table {table}")));
+            }
+            Ok(Some((of, Some(object.namespace), word, object.name.clone())))
+        }
+        Some(Relation::Index(_, index)) => {
+            let error = Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{}\"", index.name()));
+            Err(error.hint("Change the ownership of the index's table, instead."))
+        }
+        None if if_exists => {
+            let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));
+            who.notices.push(crate::notice::Notice::plain(message));
+            Ok(None)
+        }
+        None => Err(resolve::undefined(&known_as)),
+    }
+}
+
 /// ALTER ... OWNER TO
 pub(crate) fn change_owner(who: &mut Who<'_>, owned: &Owned, to: &RoleName) -> Result<()> {
     let access = load(who.txn)?;
@@ -183,36 +220,18 @@ pub(crate) fn change_owner(who: &mut Who<'_>, owned: &Owned, to: &RoleName) -> R
             return Err(Error::new(Code::UndefinedDatabase, format!("database \"{name}\" does not exist")));
         }
         Owned::Database(name) => (Target::Database, None, "database", name.clone()),
-        Owned::Relation(_, name, if_exists) => {
-            let known_as = table_name(name)?;
-            match resolve::relation(who.txn, &known_as) {
-                Some(Relation::Table(table)) => {
-                    let of = Target::Relation(FIRST + table.def.oid);
-                    (of, Some(table.def.namespace), "table", table.def.name.clone())
-                }
-                Some(Relation::Object(object)) => {
-                    let word = if object.kind == ObjectKind::View { "view" } else { "sequence" };
-                    let of = Target::Relation(FIRST + object.id);
-                    if let Some(table) = object.property("table") {
-                        let message = format!("cannot change owner of sequence \"{}\"", object.name);
-                        return Err(Error::new(Code::FeatureNotSupported, message)
-                            .hint(format!("it belongs to a column of table {table}")));
-                    }
-                    (of, Some(object.namespace), word, object.name.clone())
-                }
-                Some(Relation::Index(_, index)) => {
-                    let error =
-                        Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{}\"", index.name()));
-                    return Err(error.hint("Change the ownership of the index's table, instead."));
-                }
-                None if *if_exists => {
-                    let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));
-                    who.notices.push(crate::notice::Notice::plain(message));
-                    return Ok(());
-                }
-                None => return Err(resolve::undefined(&known_as)),
+        Owned::Type(kind, name) => {
+            let found = types::find(who.txn, name).ok_or_else(|| types::missing(name))?;
+            if *kind == "domain" && !is_domain(&found) {
+                let message = format!("\"{}\" is not a domain", found.name);
+                return Err(Error::new(Code::WrongObjectType, message).hint("ALTER TYPE is for other types"));
             }
+            (Target::Relation(FIRST + found.id), Some(found.namespace), "type", found.name.clone())
         }
+        Owned::Relation(_, name, if_exists) => match owned_relation(who, name, *if_exists)? {
+            Some(found) => found,
+            None => return Ok(()),
+        },
     };
     if access.owner(target) == new {
         return Ok(());
