@@ -66,9 +66,9 @@ fn unify(what: &str, values: Vec<&mut Expr>, schema: &DFSchema, local: &Local) -
     let is_text = |value: &Expr| {
         matches!(value, Expr::Placeholder(_) | Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _))
     };
-    let is_numeric = matches!(common, DataType::Numeric { .. });
-    if is_numeric && values.iter().zip(&types).any(|(value, given)| given.is_none() && is_text(value)) {
-        // It may have more digits than the numerics beside it.
+    let is_opened = matches!(common, DataType::Numeric { .. }) || common.is_bits();
+    if is_opened && values.iter().zip(&types).any(|(value, given)| given.is_none() && is_text(value)) {
+        // It may have more digits than the numerics or bits beside it.
         common = open(common);
     }
     let mut changed = false;
@@ -202,7 +202,9 @@ fn bring_together(what: &str, inputs: &mut [Arc<LogicalPlan>], is_ours: fn(DataT
         for (input, given) in inputs.iter_mut().zip(types) {
             let is_constant = given.is_none() && !common.is_text() && constant(input, place).is_some();
             if is_constant || (is_ours(common) && given.is_some_and(|given| given.arrow() != common.arrow())) {
-                *input = Arc::new(column_cast(input, place, given, common)?);
+                // A constant of bits has the length that it is written with.
+                let to = if common.is_bits() { open(common) } else { common };
+                *input = Arc::new(column_cast(input, place, given, to)?);
             }
         }
     }

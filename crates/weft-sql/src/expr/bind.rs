@@ -650,7 +650,8 @@ impl<'a> Binder<'a> {
         let mut common = first.data_type;
         let mut items = Vec::with_capacity(list.len());
         for item in list {
-            let expected = if common.is_text() { open(common) } else { first.data_type };
+            let is_opened = common.is_text() || common.is_bits();
+            let expected = if is_opened { open(common) } else { first.data_type };
             let bound = self.bind(item, scope, Some(expected))?;
             common = common_type(common, bound.data_type).ok_or_else(|| {
                 let what = format!("{} = {}", text::type_name(common), text::type_name(bound.data_type));

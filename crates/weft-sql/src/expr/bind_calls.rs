@@ -7,7 +7,7 @@ use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error};
 
 use super::Scope;
-use super::bind::{BindError, BindResult, Binder, is_now, now, routine, unsupported};
+use super::bind::{BindError, BindResult, Binder, is_now, now, open, routine, unsupported};
 use crate::text;
 
 /// Whether the query engine gives numerics of another scale, as it knows how many digits a constant asks for.
@@ -63,7 +63,11 @@ impl Binder<'_> {
                 });
             }
         }
-        let data_type = common.or(expected).filter(|data_type| !data_type.is_text()).unwrap_or(DataType::Text);
+        let mut data_type = common.or(expected).filter(|data_type| !data_type.is_text()).unwrap_or(DataType::Text);
+        if data_type.is_bits() && exprs.iter().any(|expr| self.is_untyped(expr)) {
+            // A literal has the length that it is written with.
+            data_type = open(data_type);
+        }
         let mut bound = Vec::with_capacity(exprs.len());
         for expr in exprs {
             bound.push(self.bind(expr, scope, Some(data_type))?.cast_to(data_type));
