@@ -4,7 +4,7 @@
 //!   percentile_disc(f) WITHIN GROUP (ORDER BY x DESC) FILTER (WHERE c)
 //!     "\1percentile_disc"(array_agg(x ORDER BY x DESC) FILTER (WHERE (c) AND x IS NOT NULL), f)      see `percentiles`
 //!   rank(h) WITHIN GROUP (ORDER BY x)           count(*) FILTER (WHERE x stands before h) + 1
-//!   dense_rank(h) WITHIN GROUP (ORDER BY x)     count(DISTINCT jsonb_build_array(x)) FILTER (...) + 1
+//!   dense_rank(h) WITHIN GROUP (ORDER BY x, y)  count(DISTINCT jsonb_build_array(x, y)) FILTER (...) + 1
 //! ```
 
 use std::ops::ControlFlow;
@@ -170,15 +170,19 @@ fn hypothetical(name: &str, args: &[Expr], keys: &[OrderByExpr], condition: Opti
     Ok(match name {
         "rank" => binary(counted(filter(before())), BinaryOperator::Plus, number("1")),
         "dense_rank" => {
-            let values = call("jsonb_build_array", keys.iter().map(|key| key.expr.clone()).collect());
-            let mut made = call("count", vec![values]);
-            if let Expr::Function(function) = &mut made {
-                function.filter = filter(before()).map(Box::new);
-                if let FunctionArguments::List(list) = &mut function.args {
-                    list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+            let found = match keys {
+                [key] => {
+                    // Values are equal as their type says; NULL is one more.
+                    let is_null = Expr::IsNull(Box::new(key.expr.clone()));
+                    let nulls = call("least", vec![counted(filter(both(Some(before()), is_null))), number("1")]);
+                    binary(distinct(key.expr.clone(), filter(before())), BinaryOperator::Plus, nulls)
                 }
-            }
-            binary(made, BinaryOperator::Plus, number("1"))
+                keys => {
+                    let values = call("jsonb_build_array", keys.iter().map(|key| key.expr.clone()).collect());
+                    distinct(values, filter(before()))
+                }
+            };
+            binary(found, BinaryOperator::Plus, number("1"))
         }
         "percent_rank" => {
             let all = call("nullif", vec![counted(condition.cloned()), number("0")]);
@@ -192,6 +196,18 @@ fn hypothetical(name: &str, args: &[Expr], keys: &[OrderByExpr], condition: Opti
             binary(up_to, BinaryOperator::Divide, all)
         }
     })
+}
+
+/// `count(DISTINCT value) FILTER (WHERE condition)`
+fn distinct(value: Expr, condition: Option<Expr>) -> Expr {
+    let mut made = call("count", vec![value]);
+    if let Expr::Function(function) = &mut made {
+        function.filter = condition.map(Box::new);
+        if let FunctionArguments::List(list) = &mut function.args {
+            list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+        }
+    }
+    made
 }
 
 /// Whether a row stands before the hypothetical one, or at its place.

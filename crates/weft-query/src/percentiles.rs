@@ -7,6 +7,7 @@
 //!   mode([1, 2, 2, 3])                               2
 //! ```
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, IntervalMonthDayNanoArray, ListArray, UInt64Array};
@@ -19,7 +20,7 @@ use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
-use weft_format::{Code, Error};
+use weft_format::{Code, Error, Interval};
 
 use super::error::wrap;
 use super::ordered_sets::function_name;
@@ -114,12 +115,32 @@ fn modes(lists: &ListArray) -> Result<ArrayRef> {
             places.push(None);
             continue;
         }
-        let runs = partition(&[lists.values().slice(start, end - start)])?.ranges();
+        let runs = runs(&lists.values().slice(start, end - start))?;
         let longest = runs.iter().map(|run| run.len()).max().unwrap_or(0);
         let run = runs.into_iter().find(|run| run.len() == longest);
         places.push(run.map(|run| (start + run.start) as u64));
     }
     Ok(take(lists.values(), &UInt64Array::from(places), None)?)
+}
+
+/// The runs of equal ones among ordered values. Intervals are equal when they are as long (a month is 30 days).
+fn runs(values: &ArrayRef) -> Result<Vec<Range<usize>>> {
+    if !is_interval(values.data_type()) {
+        return Ok(partition(&[Arc::clone(values)])?.ranges());
+    }
+    let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
+    let span = |at: usize| {
+        let of = intervals.value(at);
+        Interval::new(of.months, of.days, of.nanoseconds / 1000).span()
+    };
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for at in 0..intervals.len() {
+        match runs.last_mut() {
+            Some(run) if span(run.start) == span(at) => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    Ok(runs)
 }
 
 /// The values of a row; none where there is no list.
