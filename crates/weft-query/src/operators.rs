@@ -140,7 +140,11 @@ impl ExprPlanner for WeftOperators {
                 (known, given) => known.or(given),
             };
         }
-        let element = element.unwrap_or(DataType::Text);
+        let mut element = element.unwrap_or(DataType::Text);
+        if element.is_bits() && exprs.iter().any(|expr| operand_type(expr, schema).is_none()) {
+            // A literal has the length that it is written with.
+            element = open(element);
+        }
         let Some(array) = element.array() else { return Ok(PlannerResult::Original(exprs)) };
         let args = vec![element; exprs.len()];
         let exprs = exprs.into_iter().map(|expr| with_type(expr, element)).collect();
