@@ -57,6 +57,7 @@ mod held;
 mod indexed;
 mod inferred;
 mod join_order;
+mod keyed_groups;
 mod lengths;
 mod lifted;
 mod local;

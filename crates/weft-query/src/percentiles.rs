@@ -16,7 +16,7 @@ use arrow::compute::{cast, partition, take};
 use arrow::datatypes::{
     DataType as ArrowType, Field, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
-use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -232,7 +232,7 @@ fn between(lists: &ListArray, fractions: &Fractions) -> Result<ArrayRef> {
             })
         });
         let made = made.map(|found| match found {
-            Some(None) => exec_err!("interval out of range"),
+            Some(None) => Err(wrap(Error::new(Code::DatetimeOverflow, "interval out of range"))),
             found => Ok(found.flatten()),
         });
         return Ok(Arc::new(made.collect::<Result<IntervalMonthDayNanoArray>>()?));

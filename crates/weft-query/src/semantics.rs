@@ -33,6 +33,7 @@ use super::enum_types;
 use super::error::wrap;
 use super::functions;
 use super::greatest::{extreme_by_key, is_extreme_by_key};
+use super::keyed_groups::keyed;
 use super::local::local_of;
 use super::nearest::Nearest;
 use super::operands::{is_special, operand_type, with_type};
@@ -82,7 +83,7 @@ impl AnalyzerRule for PostgresTypes {
             LogicalPlan::Join(join) => unified_sets(join)?.map_data(LogicalPlan::recompute_schema),
             other => other.recompute_schema().map(Transformed::no),
         })?;
-        plan.data.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
+        keyed(plan.data.transform_up_with_subqueries(sorted_by_key)?.data)
     }
 }
 
