@@ -35,7 +35,7 @@ mod table;
 pub use bits::FLIPPED;
 pub(crate) use bits::{BITS_LENGTH, BITS_SUBSTRING};
 pub use builtin::{Arg, Builtin, BuiltinRef, Call, Gives, Volatility};
-pub use resolve::find;
+pub use resolve::{category_of, find, is_implicit_cast, is_same};
 pub use table::{all, by_oid, gives_rows, is_known, names, volatility};
 
 #[cfg(test)]
