@@ -15,6 +15,7 @@
 //!     ├── codec                                            its bytes, for the catalog
 //!     └── sql                                              its text
 //!   types                                                  in which types operands meet
+//!   number                                                 numeric with each value's own scale: what it computes
 //!   text                                                   values as PostgreSQL reads and writes them
 //!   domains                                                what domains allow of values
 //!   style, zone                                            what a session's texts mean; time zones
@@ -42,6 +43,7 @@ mod eval;
 mod functions;
 pub mod json;
 mod like;
+pub mod number;
 mod numbers;
 pub mod routines;
 mod sql;

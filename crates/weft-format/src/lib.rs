@@ -5,6 +5,7 @@
 //!   types ── value ── schema        logical types and the values they hold
 //!      enums                        the labels of enums, for the whole process
 //!      interval ── array            values of several parts
+//!      number                       numbers of any count of digits as bytes
 //!      ordered                      values as bytes that compare with memcmp
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes
 //!         key_rows                  the keys of many rows
@@ -31,6 +32,7 @@ pub mod interval;
 pub mod key;
 pub mod key_rows;
 pub mod mask;
+pub mod number;
 mod ordered;
 pub mod predicate;
 pub mod row;
@@ -52,6 +54,7 @@ pub use interval::Interval;
 pub use key::KeyCodec;
 pub use key_rows::KeyRows;
 pub use mask::Mask;
+pub use number::{NumberRef, NumberValue};
 pub use predicate::{CompareOp, Predicate};
 pub use row::RowCodec;
 pub use row_batch::EncodedRows;
