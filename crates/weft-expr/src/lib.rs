@@ -31,6 +31,7 @@
 //!
 //! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
 
+mod advisory;
 mod arithmetic;
 mod bits;
 pub mod builtins;
@@ -54,6 +55,7 @@ mod types;
 mod words;
 pub mod zone;
 
+pub use advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
 pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_types, negate, product, quotient, quotient_scale};
 pub use bits::fit as fit_bits;
 pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};

@@ -18,6 +18,7 @@ use std::time::Duration;
 use weft_env::Clock;
 use weft_format::Result;
 
+use crate::advisory::AdvisoryLocks;
 use crate::numbers::Numbers;
 use crate::zone::Zone;
 
@@ -79,11 +80,19 @@ pub struct Local {
     pub clock: Ticking,
 }
 
-/// A clock, and who says whether the statement is to stop, if there are such; all are alike.
+/// A clock, who says whether the statement is to stop, and who locks for it, if there are such; all are alike.
 #[derive(Clone, Default)]
 pub struct Ticking {
     clock: Option<Arc<dyn Clock>>,
     check: Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>,
+    locks: Option<Arc<dyn AdvisoryLocks>>,
+}
+
+impl Ticking {
+    /// The advisory locks of the session.
+    pub(crate) fn advisory(&self) -> Option<&dyn AdvisoryLocks> {
+        self.locks.as_deref()
+    }
 }
 
 impl PartialEq for Ticking {
@@ -121,8 +130,14 @@ impl Local {
 
     /// The same with a clock; `check` fails when the statement is to stop.
     pub fn ticking(self, clock: &Arc<dyn Clock>, check: impl Fn() -> Result<()> + Send + Sync + 'static) -> Local {
-        let clock = Ticking { clock: Some(Arc::clone(clock)), check: Some(Arc::new(check)) };
+        let clock = Ticking { clock: Some(Arc::clone(clock)), check: Some(Arc::new(check)), locks: None };
         Local { clock, ..self }
+    }
+
+    /// The same with the advisory locks of a session.
+    pub fn locking(mut self, locks: Arc<dyn AdvisoryLocks>) -> Local {
+        self.clock.locks = Some(locks);
+        self
     }
 
     /// What the clock says now: microseconds since 1970 UTC. Without a clock, the transaction's time.

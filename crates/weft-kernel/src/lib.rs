@@ -69,5 +69,6 @@ pub use read_again::read_again;
 pub use services::Services;
 pub use timeline::Horizon;
 pub use txn::{
-    ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, Transaction,
+    ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, SessionLocks,
+    Transaction,
 };

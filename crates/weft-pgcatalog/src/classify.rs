@@ -142,7 +142,8 @@ const FOREIGN: &[&str] = &["nextval", "currval", "setval", "lastval", "set_confi
 impl Finder {
     fn function(&mut self, name: &ObjectName) {
         let name = last_part(name);
-        self.foreign |= FOREIGN.contains(&name.as_str());
+        let locks = name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");
+        self.foreign |= FOREIGN.contains(&name.as_str()) || locks;
         self.calls |= functions::is_of_catalog(&name);
     }
 }

@@ -88,16 +88,21 @@ fn activity(rows: &mut Rows<'_>, snapshot: &Snapshot, session: &SessionShown) {
 fn locks(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for lock in &snapshot.locks {
         let relation = lock.relation.map_or(Datum::Null, |oid| Datum::Int(oid.into()));
+        let kind = match (lock.advisory, lock.relation) {
+            (Some(_), _) => "advisory",
+            (None, Some(_)) => "relation",
+            _ => "tuple",
+        };
         rows.add([
-            ("locktype", text(if lock.relation.is_some() { "relation" } else { "tuple" })),
+            ("locktype", text(kind)),
             ("database", Datum::Int(DATABASE)),
             ("relation", relation),
             ("page", Datum::Null),
             ("tuple", Datum::Null),
             ("transactionid", Datum::Null),
-            ("classid", Datum::Null),
-            ("objid", Datum::Null),
-            ("objsubid", Datum::Null),
+            ("classid", known(lock.advisory.map(|(class, ..)| class.into()))),
+            ("objid", known(lock.advisory.map(|(_, object, _)| object.into()))),
+            ("objsubid", known(lock.advisory.map(|(.., number)| number.into()))),
             ("virtualtransaction", text(format!("{}/{}", lock.pid.unwrap_or(0), lock.transaction))),
             ("pid", known(lock.pid)),
             ("mode", text(if lock.exclusive { "ExclusiveLock" } else { "ShareLock" })),

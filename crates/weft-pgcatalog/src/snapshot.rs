@@ -190,6 +190,8 @@ pub struct LockShown {
     pub exclusive: bool,
     /// Held, and not waited for.
     pub granted: bool,
+    /// Of an advisory lock: `classid`, `objid` and `objsubid`.
+    pub advisory: Option<(u32, u32, u8)>,
 }
 
 /// Numbers since the start.

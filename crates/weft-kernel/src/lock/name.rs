@@ -1,5 +1,6 @@
 //! What a lock protects, as 64 bits.
 
+use weft_expr::AdvisoryKey;
 use weft_format::TableId;
 
 /// The name of a lock.
@@ -31,6 +32,15 @@ impl LockName {
     /// The lock of a table's list of indexes: shared by who builds files of rows for all of them.
     pub fn indexes(table: TableId) -> LockName {
         LockName(hash(FILES, &table.0.to_le_bytes()))
+    }
+
+    /// An advisory lock.
+    pub fn advisory(key: AdvisoryKey) -> LockName {
+        let mut bytes = [0; 9];
+        bytes[..4].copy_from_slice(&key.class.to_le_bytes());
+        bytes[4..8].copy_from_slice(&key.object.to_le_bytes());
+        bytes[8] = key.kind;
+        LockName(hash(TABLE ^ FILES, &bytes))
     }
 
     /// The lock of a table's name.

@@ -223,6 +223,32 @@ impl Lock {
         true
     }
 
+    /// A holder does less from now on, and those who can go on are woken.
+    pub(super) fn narrow(&mut self, txn: TxnId, mode: LockMode, mixed_count: &AtomicU64) {
+        let holder = self.holder_mut(txn).expect("a transaction has what it holds");
+        debug_assert!(holder.mode.covers(mode), "what is narrowed was wider");
+        let wrote = holder.writes();
+        holder.mode = mode;
+        self.writer_count -= usize::from(wrote && mode.writes.is_empty());
+        self.check();
+        self.grant(mixed_count);
+    }
+
+    /// Another transaction, which does not hold the lock, takes the place of a holder.
+    pub(super) fn rename_holder(&mut self, from: TxnId, to: TxnId) {
+        debug_assert!(self.held_by(to).is_none(), "a transaction holds a lock once");
+        if self.first.txn == from {
+            self.first.txn = to;
+        } else {
+            let at = self.others.binary_search_by_key(&from, |holder| holder.txn);
+            let mut holder = self.others.remove(at.expect("a transaction has what it holds"));
+            holder.txn = to;
+            let at = self.others.partition_point(|holder| holder.txn < to);
+            self.others.insert(at, holder);
+        }
+        self.check();
+    }
+
     /// Lets those who follow have it beside a holder.
     pub(super) fn hand_on(&mut self, txn: TxnId, handed: Handed, mixed_count: &AtomicU64) {
         self.holder_mut(txn).expect("a transaction has what it holds").handed = Some(handed);

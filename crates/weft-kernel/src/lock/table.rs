@@ -15,11 +15,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use weft_env::Clock;
 use weft_env::sync::Mutex;
+use weft_expr::AdvisoryKey;
 use weft_format::{Code, Error, Result, TxnId};
 
 use super::graph::{Graph, Member};
@@ -80,6 +81,8 @@ pub struct LockState {
     pub holders: Vec<(TxnId, LockMode)>,
     /// Who waits, and for which mode; the next one first.
     pub waiters: Vec<(TxnId, LockMode)>,
+    /// What it is of, when it is an advisory lock.
+    pub advisory: Option<AdvisoryKey>,
 }
 
 /// All locks of an engine.
@@ -92,6 +95,10 @@ pub struct LockTable {
     wait_count: AtomicU64,
     /// How often a lock came to have two writers at once.
     mixed_count: AtomicU64,
+    /// The advisory locks that anybody holds or waits for, and how many do.
+    advisory: Mutex<HashMap<LockName, (AdvisoryKey, usize)>>,
+    /// How many are in there. While there are none, who waits for a transaction waits for a lock in its list.
+    advisory_count: AtomicUsize,
 }
 
 const SHARD_COUNT: usize = 64;
@@ -142,6 +149,8 @@ impl LockTable {
             verdict: Mutex::default(),
             wait_count: AtomicU64::new(0),
             mixed_count: AtomicU64::new(0),
+            advisory: Mutex::default(),
+            advisory_count: AtomicUsize::new(0),
         }
     }
 
@@ -157,7 +166,8 @@ impl LockTable {
                 Ok(())
             }
             Attempt::Waits { wait, sleeper, upgrade } => {
-                let is_in_no_way = !upgrade && held.0.len() <= LOOKED_AT_MAX;
+                let lists_all = self.advisory_count.load(Ordering::Acquire) == 0;
+                let is_in_no_way = !upgrade && lists_all && held.0.len() <= LOOKED_AT_MAX;
                 self.wait(name, request, wait, &sleeper, if is_in_no_way { Some(held) } else { None })?;
                 if !upgrade {
                     held.0.push(name);
@@ -168,14 +178,70 @@ impl LockTable {
         }
     }
 
+    /// Takes an advisory lock as [`LockTable::acquire`] takes others; it is in nobody's list, and
+    /// [`LockTable::release_advisory`] releases it.
+    pub(crate) fn acquire_advisory(&self, key: AdvisoryKey, request: &LockRequest<'_>) -> Result<()> {
+        let name = LockName::advisory(key);
+        // First: whoever it comes to stand in the way of must look for circles.
+        self.note_advisory(key);
+        let taken = match self.attempt(name, request) {
+            Attempt::Granted { new } => Ok(new),
+            Attempt::Waits { wait, sleeper, upgrade } => {
+                self.wait(name, request, wait, &sleeper, None).map(|()| !upgrade)
+            }
+            Attempt::Refused => Err(self.name_holders(name, refused(request))),
+        };
+        if !matches!(taken, Ok(true)) {
+            self.forget_advisory(name);
+        }
+        taken.map(|_| ())
+    }
+
+    fn note_advisory(&self, key: AdvisoryKey) {
+        let mut known = self.advisory.lock();
+        known.entry(LockName::advisory(key)).or_insert((key, 0)).1 += 1;
+        self.advisory_count.store(known.len(), Ordering::Release);
+    }
+
+    fn forget_advisory(&self, name: LockName) {
+        let mut known = self.advisory.lock();
+        let Entry::Occupied(mut entry) = known.entry(name) else { panic!("the advisory lock {name} is not known") };
+        entry.get_mut().1 -= 1;
+        if entry.get().1 == 0 {
+            entry.remove();
+        }
+        self.advisory_count.store(known.len(), Ordering::Release);
+    }
+
+    /// Releases an advisory lock.
+    pub(crate) fn release_advisory(&self, key: AdvisoryKey, txn: TxnId) {
+        let name = LockName::advisory(key);
+        self.release_one(name, txn);
+        self.forget_advisory(name);
+    }
+
+    /// Holds a lock in a weaker mode from now on.
+    pub(crate) fn narrow(&self, name: LockName, txn: TxnId, mode: LockMode) {
+        let mut shard = self.shard(name).0.lock();
+        shard.get_mut(&name).expect("a transaction has what it holds").narrow(txn, mode, &self.mixed_count);
+    }
+
+    /// A transaction takes over what another one held that is over.
+    pub(crate) fn rename_holder(&self, name: LockName, from: TxnId, to: TxnId) {
+        let mut shard = self.shard(name).0.lock();
+        shard.get_mut(&name).expect("a transaction has what it holds").rename_holder(from, to);
+    }
+
     /// Releases all locks of a transaction.
     pub fn release(&self, txn: TxnId, held: &mut HeldLocks) {
-        for name in held.0.drain(..) {
-            let mut shard = self.shard(name).0.lock();
-            let Entry::Occupied(mut entry) = shard.entry(name) else { panic!("{name:?} of transaction {txn} is gone") };
-            if !entry.get_mut().release(txn, &self.mixed_count) {
-                entry.remove();
-            }
+        held.0.drain(..).for_each(|name| self.release_one(name, txn));
+    }
+
+    fn release_one(&self, name: LockName, txn: TxnId) {
+        let mut shard = self.shard(name).0.lock();
+        let Entry::Occupied(mut entry) = shard.entry(name) else { panic!("{name:?} of transaction {txn} is gone") };
+        if !entry.get_mut().release(txn, &self.mixed_count) {
+            entry.remove();
         }
     }
 
@@ -209,11 +275,13 @@ impl LockTable {
     /// The locks that anybody holds, by name; shard after shard, so not of one moment while others come and go.
     pub fn states(&self) -> Vec<LockState> {
         let mut states = Vec::new();
+        let advisory = self.advisory.lock().clone();
         for shard in &self.shards {
             states.extend(shard.0.lock().iter().map(|(name, lock)| LockState {
                 name: *name,
                 holders: lock.holders().map(|holder| (holder.txn, holder.mode)).collect(),
                 waiters: lock.waiters().map(|waiter| (waiter.txn, waiter.mode)).collect(),
+                advisory: advisory.get(name).map(|(key, _)| *key),
             }));
         }
         states.sort_unstable();

@@ -44,6 +44,7 @@ mod recent;
 mod replace;
 mod restage;
 mod sequences;
+mod session_locks;
 mod speculation;
 mod speculative_reads;
 mod stage;
@@ -59,6 +60,7 @@ pub use opened::Engine;
 pub use past::PastSnapshot;
 pub use reads::ReadSet;
 pub use sequences::{NumberTaker, SequenceValues};
+pub use session_locks::SessionLocks;
 pub use speculation::PendingWatch;
 pub use transaction::Transaction;
 

@@ -9,6 +9,7 @@ mod gate;
 mod indexes;
 mod levels;
 mod partial;
+mod session_locks;
 mod speculation;
 pub(crate) mod unique;
 

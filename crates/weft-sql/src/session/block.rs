@@ -33,6 +33,8 @@ pub(super) struct Block {
 pub(super) struct Savepoint {
     pub(super) name: String,
     pub(super) mark: Mark,
+    /// How many advisory locks the transaction had.
+    pub(super) lock_mark: usize,
     pub(super) settings: Arc<Settings>,
     pub(super) after: Option<Arc<Settings>>,
 }

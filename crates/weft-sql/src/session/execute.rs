@@ -106,7 +106,10 @@ pub(super) fn execute_literals(
     }
     let queries = work.db.queries()?;
     work.txn.admit_query()?;
+    // Who waited there would hold a query slot and threads that others need to give the lock back.
+    work.locks.never_wait(true);
     let outcome = execute_by_columns(plan, &params, work, &*queries, client);
+    work.locks.never_wait(false);
     work.txn.end_query();
     outcome.map(Executed::Done)
 }

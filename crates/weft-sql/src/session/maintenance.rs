@@ -149,6 +149,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             session.of_client.clear();
             session.cursors.clear();
             session.numbers.forget();
+            session.locks.release_all();
             session.discard_temporary()?;
             "DISCARD ALL"
         }

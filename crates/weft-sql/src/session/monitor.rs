@@ -56,6 +56,7 @@ pub(super) fn add(shown: &mut Snapshot, work: &Asking<'_>, txn: &Transaction) {
                 pid: pids.get(&txn.0).copied(),
                 exclusive: !mode.writes.is_empty(),
                 granted,
+                advisory: lock.advisory.map(|key| (key.class, key.object, key.kind)),
             });
         }
     }

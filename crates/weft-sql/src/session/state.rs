@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use weft_kernel::PendingWatch;
+use weft_kernel::{PendingWatch, SessionLocks};
 
 use super::block::Block;
 use super::cursor::Cursors;
@@ -46,6 +46,8 @@ pub struct Session {
     pub(super) temporary: Temporary,
     /// Settings that its statement changes.
     pub(super) changes: Vec<SettingChange>,
+    /// Its advisory locks.
+    pub(super) locks: Arc<SessionLocks>,
 }
 
 /// Statements that are kept by who holds the session, and whether DEALLOCATE or DISCARD took any of them.
@@ -75,6 +77,7 @@ impl Session {
         let settings = Arc::new(db.default_settings());
         let cancel = CancelToken::new(db.kernel().env());
         let (place, activity) = db.activities().enter(&cancel);
+        let locks = SessionLocks::new(db.kernel(), cancel.kernel());
         Session {
             db,
             defaults: Arc::clone(&settings),
@@ -92,6 +95,7 @@ impl Session {
             place,
             temporary: Temporary::of(place),
             changes: Vec::new(),
+            locks,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_expr::Local;
 use weft_format::{Code, Error, Result, Timestamp};
-use weft_kernel::{IsolationLevel, Transaction};
+use weft_kernel::{IsolationLevel, SessionLocks, Transaction};
 
 use super::Session;
 use super::block::{Block, Savepoint};
@@ -35,6 +35,7 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
     fn run(&mut self, given: &mut Work<'_>) -> Result<T> {
         let mark = given.txn.mark();
         let told = given.notices.len();
+        let locked = given.locks.lasting_count();
         loop {
             given.notices.truncate(told);
             let before = given.txn.ddl_count();
@@ -46,6 +47,7 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
                     if error.code() == Code::SerializationFailure
                         && given.txn.level() == IsolationLevel::ReadCommitted
                         && !given.is_final
+                        && given.locks.lasting_count() == locked
                         && self.restarts < RESTARTS_MAX =>
                 {
                     given.cancel.check()?;
@@ -53,7 +55,11 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
                     given.txn.refresh_snapshot()?;
                     self.restarts += 1;
                 }
-                result => return result,
+                result => {
+                    let warnings = given.locks.take_warnings();
+                    given.notices.extend(warnings.into_iter().map(|text| Notice::warning("01000", text)));
+                    return result;
+                }
             }
         }
     }
@@ -79,7 +85,11 @@ impl Session {
         let mut tries = 0;
         loop {
             let mut is_final = false;
-            match self.in_own_transaction(may_follow, &mut work, &mut is_final) {
+            let locked = self.locks.lasting_count();
+            let result = self.in_own_transaction(may_follow, &mut work, &mut is_final);
+            self.locks.release_since(0);
+            is_final |= self.locks.lasting_count() > locked;
+            match result {
                 Err(error) if tries < RETRIES_MAX && !is_final && is_worth_retrying(&error) => {
                     self.cancel.check()?;
                     self.back_off(tries);
@@ -99,14 +109,14 @@ impl Session {
         let mut txn = self.begin_kernel(self.settings.isolation)?;
         let txn_is_past = txn.is_past();
         txn.begin_statement(may_follow)?;
-        self.activity.is_in(txn.id().0);
+        self.enter(&txn);
         let mut work = Restarted { work, restarts: 0 };
         let mut given = Work {
             db: &self.db,
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            local: local_of(&self.settings, self.now_micros(), &self.db, &self.cancel),
+            local: local_of(&self.settings, self.now_micros(), &self.db, (&self.cancel, &self.locks)),
             read_only: self.settings.read_only || txn_is_past,
             is_final: false,
             notices: &mut self.notices,
@@ -116,6 +126,7 @@ impl Session {
             views: None,
             temporary: &mut self.temporary,
             changes: &mut self.changes,
+            locks: &self.locks,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
@@ -143,7 +154,9 @@ impl Session {
     fn in_block<T>(&mut self, may_follow: bool, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
         let Some(block) = &mut self.block else { unreachable!("the caller has tested that a block is open") };
         let (Some(txn), false) = (&mut block.txn, block.failed) else { return Err(failed_transaction()) };
-        txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
+        let lock_timeout = Duration::from_millis(self.settings.lock_timeout_ms);
+        txn.set_lock_timeout(lock_timeout);
+        self.locks.enter(txn.id(), lock_timeout);
         if !block.started || txn.level() == IsolationLevel::ReadCommitted {
             // SET speculative_reads inside the block counts from the next snapshot on.
             let begun = speculate(txn, self.settings.speculative_reads).and_then(|()| txn.begin_statement(may_follow));
@@ -159,7 +172,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn,
-            local: local_of(&self.settings, block.now_micros, &self.db, &self.cancel),
+            local: local_of(&self.settings, block.now_micros, &self.db, (&self.cancel, &self.locks)),
             read_only: block.read_only,
             is_final: false,
             notices: &mut self.notices,
@@ -169,6 +182,7 @@ impl Session {
             views: None,
             temporary: &mut self.temporary,
             changes: &mut self.changes,
+            locks: &self.locks,
         });
         self.numbers.note(txn);
         if result.is_err() {
@@ -192,6 +206,7 @@ impl Session {
         {
             let had_ddl = txn.catalog_version().is_none();
             txn.rollback();
+            self.locks.release_since(0);
             if had_ddl {
                 self.db.forget();
             }
@@ -236,7 +251,7 @@ impl Session {
 
     fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
-        self.activity.is_in(txn.id().0);
+        self.enter(&txn);
         let level = txn.level();
         let as_of = txn.is_past();
         self.block = Some(Block {
@@ -346,6 +361,12 @@ impl Session {
         self.block.as_ref().map_or(self.settings.isolation, |block| block.level)
     }
 
+    /// The session is in a transaction.
+    fn enter(&self, txn: &Transaction) {
+        self.activity.is_in(txn.id().0);
+        self.locks.enter(txn.id(), Duration::from_millis(self.settings.lock_timeout_ms));
+    }
+
     fn begin_kernel(&mut self, level: IsolationLevel) -> Result<Transaction> {
         if self.settings.speculative_reads != self.pending.is_some() {
             self.pending = self.settings.speculative_reads.then(|| self.db.kernel().watch_pending());
@@ -365,7 +386,7 @@ impl Session {
     /// The zone and styles of the session, and the time of its transaction.
     pub fn local(&self) -> Local {
         let now_micros = self.block.as_ref().map_or_else(|| self.now_micros(), |block| block.now_micros);
-        local_of(&self.settings, now_micros, &self.db, &self.cancel)
+        local_of(&self.settings, now_micros, &self.db, (&self.cancel, &self.locks))
     }
 
     fn now_micros(&self) -> i64 {
@@ -375,6 +396,12 @@ impl Session {
     /// COMMIT; false when the transaction had failed and was rolled back instead. Outside of a transaction it does
     /// nothing, as in PostgreSQL and warns.
     pub(super) fn commit(&mut self) -> Result<bool> {
+        let committed = self.commit_block();
+        self.locks.release_since(0);
+        committed
+    }
+
+    fn commit_block(&mut self) -> Result<bool> {
         let Some(block) = self.block.take() else {
             self.notices.push(no_transaction());
             return Ok(true);
@@ -424,6 +451,7 @@ impl Session {
                 self.db.forget();
             }
         }
+        self.locks.release_since(0);
         Ok(())
     }
 
@@ -452,7 +480,8 @@ impl Session {
         let Some(block) = &mut self.block else { return Err(only_in_block("SAVEPOINT")) };
         let (Some(txn), false) = (&block.txn, block.failed) else { return Err(failed_transaction()) };
         let (settings, after) = (Arc::clone(&self.settings), block.after.clone());
-        block.savepoints.push(Savepoint { name, mark: txn.mark(), settings, after });
+        let (mark, lock_mark) = (txn.mark(), self.locks.mark());
+        block.savepoints.push(Savepoint { name, mark, lock_mark, settings, after });
         Ok(())
     }
 
@@ -480,6 +509,7 @@ impl Session {
                 block.savepoints.truncate(at + 1);
                 let savepoint = &block.savepoints[at];
                 txn.rollback_to(savepoint.mark);
+                self.locks.release_since(savepoint.lock_mark);
                 // SET is taken back as rows are.
                 self.settings = Arc::clone(&savepoint.settings);
                 block.after = savepoint.after.clone();
@@ -502,9 +532,14 @@ fn no_transaction() -> Notice {
 }
 
 /// The zone and styles of a session, a time, and what tells the time and may stop the statement.
-fn local_of(settings: &Settings, now_micros: i64, db: &SqlEngine, cancel: &CancelToken) -> Local {
-    let cancel = cancel.clone();
-    settings.local(now_micros).ticking(&db.kernel().env().clock, move || cancel.check())
+fn local_of(
+    settings: &Settings,
+    now_micros: i64,
+    db: &SqlEngine,
+    (cancel, locks): (&CancelToken, &Arc<SessionLocks>),
+) -> Local {
+    let (cancel, locks) = (cancel.clone(), Arc::clone(locks));
+    settings.local(now_micros).ticking(&db.kernel().env().clock, move || cancel.check()).locking(locks)
 }
 
 /// Turns speculative reads on or off where that is still possible.

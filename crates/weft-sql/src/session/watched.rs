@@ -64,6 +64,8 @@ impl Drop for Session {
             self.activity.note_transaction(false);
         }
         self.end_temporary();
+        drop(self.block.take());
+        self.locks.release_all();
         self.db.activities().leave(self.place);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_expr::Local;
 use weft_format::{Code, Error, Result};
-use weft_kernel::Transaction;
+use weft_kernel::{SessionLocks, Transaction};
 
 use super::asking::Asking;
 use super::numbers::Numbers;
@@ -43,6 +43,8 @@ pub(super) struct Work<'a> {
     pub(super) temporary: &'a mut Temporary,
     /// Settings that change when the statement has ended.
     pub(super) changes: &'a mut Vec<SettingChange>,
+    /// The session's advisory locks.
+    pub(super) locks: &'a SessionLocks,
 }
 
 /// A setting that a statement changes by set_config.

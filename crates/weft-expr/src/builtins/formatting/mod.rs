@@ -40,6 +40,7 @@ const TEXT: Arg = Arg::Of(DataType::Text);
 pub(super) static ROWS: &[Builtin] = &[
     builtin(1768, "to_char", &[Arg::Of(DataType::Interval), TEXT], DataType::Text, moments::interval).stable(),
     builtin(1770, "to_char", &[Arg::Of(DataType::TimestampTz), TEXT], DataType::Text, moments::timestamptz).stable(),
+    builtin(274, "timeofday", &[], DataType::Text, moments::time_of_day).volatile(),
     builtin(2049, "to_char", &[Arg::Of(DataType::Timestamp), TEXT], DataType::Text, moments::timestamp).stable(),
     builtin(1772, "to_char", &[Arg::Numeric, TEXT], DataType::Text, numbers::numeric).stable(),
     builtin(1773, "to_char", &[Arg::Of(DataType::Integer), TEXT], DataType::Text, numbers::integer).stable(),

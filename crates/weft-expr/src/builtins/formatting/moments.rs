@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use weft_format::interval::DAY_MICROS;
-use weft_format::{Code, Error, Interval, Result, Value};
+use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
 use super::pattern::{Case, Dots, Field, Item, Node, with_nodes};
 use super::roman;
@@ -61,6 +61,12 @@ pub(super) fn timestamptz(call: &Call<'_>) -> Result<Value> {
     let offset = call.local.style.zone.at(micros.div_euclid(1_000_000));
     let wall = micros.saturating_add(i64::from(offset.east_seconds) * 1_000_000);
     to_char(&Parts::of_wall(wall, offset.east_seconds, offset.abbreviation), call.text(1))
+}
+
+/// `timeofday()`: the time of the call, as a text.
+pub(super) fn time_of_day(call: &Call<'_>) -> Result<Value> {
+    let args = [Value::Int(call.local.clock_micros()), Value::Text("Dy Mon DD HH24:MI:SS.US YYYY TZ".into())];
+    timestamptz(&Call { args: &args, types: &[DataType::TimestampTz, DataType::Text], ..*call })
 }
 
 pub(super) fn interval(call: &Call<'_>) -> Result<Value> {

@@ -43,7 +43,7 @@ fn shared_locks_share_and_exclusive_ones_do_not() {
     assert_eq!(locks.take(3, a, LockMode::EXCLUSIVE, &mut three).unwrap_err().code(), Code::LockTimeout);
     assert_eq!(locks.take(1, a, LockMode::EXCLUSIVE, &mut one).unwrap_err().code(), Code::LockTimeout);
     let holders = vec![(TxnId(1), LockMode::SHARED), (TxnId(2), LockMode::SHARED)];
-    assert_eq!(locks.table.states(), [LockState { name: a, holders, waiters: Vec::new() }]);
+    assert_eq!(locks.table.states(), [LockState { name: a, holders, waiters: Vec::new(), advisory: None }]);
     locks.table.release(TxnId(2), &mut two);
     locks.take(1, a, LockMode::EXCLUSIVE, &mut one).unwrap();
     locks.take(1, a, LockMode::SHARED, &mut one).unwrap();
