@@ -4,6 +4,7 @@
 //!   FOR UPDATE OF a, b NOWAIT     FOR UPDATE OF a NOWAIT FOR UPDATE OF b NOWAIT
 //!   FOR NO KEY UPDATE OF a        FOR UPDATE OF "\1key".a
 //!   FOR KEY SHARE                 FOR SHARE OF "\1key"
+//!   FOR UPDATE LIMIT 1            LIMIT 1 FOR UPDATE
 //! ```
 //!
 //! A clause is one of the subqueries in FROM, too, whose rows it locks: who may lock them is asked there.
@@ -84,21 +85,43 @@ pub(super) fn written_plainly(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     let mut made = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
-        match clause(&tokens, at) {
-            Some((end, clauses)) => {
-                made.extend(clauses);
-                at = end;
-            }
-            None => {
-                made.push(tokens[at].clone());
-                at += 1;
-            }
+        let blank = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span: tokens[at].span };
+        let (mut end, mut clauses) = (at, Vec::new());
+        while let Some((behind, more)) = next(&tokens, end).and_then(|place| clause(&tokens, place)) {
+            clauses.push(blank.clone());
+            clauses.extend(more);
+            end = behind;
         }
+        if clauses.is_empty() {
+            made.push(tokens[at].clone());
+            at += 1;
+            continue;
+        }
+        at = limits(&tokens, end).unwrap_or(end);
+        made.extend(tokens[end..at].iter().cloned());
+        made.append(&mut clauses);
     }
     made
 }
 
-/// The clause at a place, if it is to be written otherwise, and where it ends.
+/// Where LIMIT, OFFSET and FETCH end that stand at a place.
+fn limits(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    next(tokens, from)
+        .filter(|at| matches!(keyword(&tokens[*at].token), Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH))?;
+    let mut depth = 0;
+    let ends = |token: &TokenWithSpan| {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth -= 1,
+            _ => {}
+        }
+        depth < 0 || token.token == Token::EOF || depth == 0 && keyword(&token.token) == Keyword::FOR
+    };
+    let end = tokens[from..].iter().position(ends).map(|count| from + count);
+    Some(end.unwrap_or(tokens.len()))
+}
+
+/// The clause at a place, in a form that the parser knows, and where it ends.
 fn clause(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, Vec<TokenWithSpan>)> {
     let span = tokens[at].span;
     if keyword(&tokens[at].token) != Keyword::FOR {
@@ -132,10 +155,10 @@ fn clause(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, Vec<TokenWithSp
             }
         }
     }
-    if !is_key && names.len() < 2 {
-        return None;
-    }
     let tail = waiting(tokens, &mut end);
+    if !is_key && names.len() < 2 {
+        return Some((end, tokens[at..end].to_vec()));
+    }
     if names.is_empty() {
         names.push(Vec::new());
     }
@@ -207,10 +230,12 @@ mod tests {
     #[test]
     fn clauses_are_written_plainly() {
         let cases = [
-            ("FOR UPDATE OF a, b.c NOWAIT;", "FOR UPDATE OF   a NOWAIT FOR UPDATE OF   b . c NOWAIT ;"),
-            ("FOR NO KEY UPDATE OF a", "FOR UPDATE OF   \"\u{1}key\" . a "),
-            ("for key share skip locked", "FOR SHARE OF   \"\u{1}key\" skip locked "),
-            ("FOR UPDATE OF a", "FOR UPDATE OF a"),
+            ("FOR UPDATE OF a, b.c NOWAIT;", " FOR UPDATE OF   a NOWAIT FOR UPDATE OF   b . c NOWAIT ;"),
+            ("FOR NO KEY UPDATE OF a", " FOR UPDATE OF   \"\u{1}key\" . a "),
+            ("for key share skip locked", " FOR SHARE OF   \"\u{1}key\" skip locked "),
+            ("FOR UPDATE OF a", " FOR UPDATE OF a"),
+            ("FOR UPDATE SKIP LOCKED LIMIT (1) OFFSET 2) q", " LIMIT (1) OFFSET 2 FOR UPDATE SKIP LOCKED) q"),
+            ("FOR SHARE OF a FOR UPDATE OF b LIMIT 1", " LIMIT 1 FOR SHARE OF a FOR UPDATE OF b"),
             ("substring(a FOR 2), UPDATE", "substring(a FOR 2), UPDATE"),
         ];
         for (sql, wanted) in cases {

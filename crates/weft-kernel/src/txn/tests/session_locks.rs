@@ -31,7 +31,7 @@ fn session(engine: &Arc<Engine>, txn: u64) -> Arc<SessionLocks> {
 
 #[test]
 fn locks_are_counted_and_narrowed() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("advisory-counted");
     let engine = engine(&scratch);
     let (a, b) = (session(&engine, 1_000_001), session(&engine, 1_000_002));
     assert!(a.lock(KEY, ALONE).unwrap() && a.lock(KEY, ALONE).unwrap() && a.lock(KEY, SHARED).unwrap());
@@ -54,7 +54,7 @@ fn locks_are_counted_and_narrowed() {
 
 #[test]
 fn a_transaction_gives_back_what_it_took() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("advisory-circle");
     let engine = engine(&scratch);
     let (a, b) = (session(&engine, 1_000_001), session(&engine, 1_000_002));
     assert!(a.lock(KEY, OF_TRANSACTION).unwrap());
@@ -71,7 +71,7 @@ fn a_transaction_gives_back_what_it_took() {
 
 #[test]
 fn circles_through_rows_and_numbers_are_found() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("advisory-others");
     let engine = engine(&scratch);
     let mut txn = engine.begin().unwrap();
     let column = Column { name: "k".into(), data_type: DataType::BigInt, not_null: true };
