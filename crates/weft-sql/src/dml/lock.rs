@@ -4,26 +4,39 @@
 //!   SELECT job FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
 //!   few    SELECT id AS k0, job ... ORDER BY id LIMIT 101      usually enough: locked until there is 1
 //!   all    the same without LIMIT                              when the first 101 are locked by others
+//!
+//!   ... LIMIT $1 FOR UPDATE SKIP LOCKED
+//!   few    SELECT id AS k0, NULL::bigint AS b0, $1::bigint AS b1, job ... LIMIT 200      the rows say how many
 //! ```
+
+use std::ops::ControlFlow;
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use sqlparser::ast::{Expr, LimitClause, Query, SetExpr, TableFactor, TableWithJoins, Value};
+use sqlparser::ast::{
+    CastKind, DataType as SqlType, Expr, LimitClause, Query, SetExpr, TableFactor, TableWithJoins, Value,
+    visit_expressions,
+};
 use weft_expr::Local;
-use weft_format::{Error, Result};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
 use super::lock_joined::{self, check, has_aggregate, refused, shift_positions};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};
-use super::write::{LockedTable, Locking, Parts, PreparedWrite, Write};
+use super::write::{LockBounds, LockWindow, LockedTable, Locking, Parts, PreparedWrite, Write};
 use crate::binding::Tables;
 use crate::context::StatementContext;
 use crate::locking::RowLocking;
 use crate::queries::{Collected, PreparedQuery, QueryEngine};
-use crate::values::value_ref_at;
+use crate::values::{value_at, value_ref_at};
 
 /// Rows read beyond those asked for, in the hope that no more are locked.
 const SPARE_ROWS: u64 = 100;
+
+/// Rows that LIMIT and OFFSET are thought to ask for when they are not known yet.
+const GUESSED_ROWS: u64 = 100;
+
+const BIGINT: DataType = DataType::BigInt;
 
 /// Plans a query with locking clauses.
 pub(super) fn prepare(
@@ -77,17 +90,25 @@ fn planned(
     locked: Vec<LockedTable>,
     plan: impl Fn(&Query) -> Result<PreparedQuery>,
 ) -> Result<PreparedWrite> {
+    let mut key_columns: usize = locked.iter().map(|locked| locked.table.def.schema.key.len()).sum();
     let mut window = None;
-    if locked.iter().any(|locked| locked.rows.skips) && query.limit_clause.is_some() {
-        let (offset, limit) = bounds(&query)?;
+    if locked.iter().any(|locked| locked.rows.skips) && (query.limit_clause.is_some() || query.fetch.is_some()) {
+        let given = take_bounds(&mut query)?;
+        let (bounds, most) = match [plain(given[0].as_ref(), 0), plain(given[1].as_ref(), u64::MAX)] {
+            [Some(offset), Some(limit)] => (LockBounds::Plain(offset, limit), offset.saturating_add(limit)),
+            _ => {
+                let place = key_columns;
+                put_bounds(&mut query, place, given)?;
+                key_columns += 2;
+                (LockBounds::Columns(place), GUESSED_ROWS)
+            }
+        };
+        let most = most.saturating_add(SPARE_ROWS);
         let mut few = query.clone();
-        let most = offset.saturating_add(limit).saturating_add(SPARE_ROWS);
         few.limit_clause =
             Some(LimitClause::LimitOffset { limit: Some(number(most)?), offset: None, limit_by: vec![] });
-        query.limit_clause = None;
-        window = Some((offset, limit, plan(&few)?));
+        window = Some(LockWindow { bounds, few: plan(&few)?, most });
     }
-    let key_columns = locked.iter().map(|locked| locked.table.def.schema.key.len()).sum();
     let Some(first) = locked.first() else { return Err(refused("FOR UPDATE", "no table in FROM")) };
     Ok(PreparedWrite::new(Parts {
         query: plan(&query)?,
@@ -104,24 +125,59 @@ fn reads_subquery(table: &TableWithJoins) -> bool {
     !matches!(table.relation, TableFactor::Table { .. })
 }
 
-/// OFFSET and LIMIT as plain numbers.
-fn bounds(query: &Query) -> Result<(u64, u64)> {
-    let plain = |expr: &Expr| match expr {
-        Expr::Value(value) => match &value.value {
+/// OFFSET and LIMIT of a query, which it has no more.
+fn take_bounds(query: &mut Query) -> Result<[Option<Expr>; 2]> {
+    let (mut offset, mut limit) = match query.limit_clause.take() {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => (offset.map(|offset| offset.value), limit),
+        Some(LimitClause::OffsetCommaLimit { .. }) => return Err(unsupported("LIMIT with a comma")),
+        None => (None, None),
+    };
+    if let Some(fetch) = query.fetch.take() {
+        if fetch.with_ties || fetch.percent {
+            return Err(unsupported("SKIP LOCKED with FETCH ... WITH TIES or PERCENT"));
+        }
+        limit = Some(fetch.quantity.map_or_else(|| number(1), Ok)?);
+    }
+    for bound in [&mut offset, &mut limit] {
+        while let Some(Expr::Nested(inner)) = bound {
+            *bound = Some((**inner).clone());
+        }
+    }
+    Ok([offset, limit])
+}
+
+/// A bound that is a plain number, or is not there.
+fn plain(bound: Option<&Expr>, missing: u64) -> Option<u64> {
+    match bound {
+        None => Some(missing),
+        Some(Expr::Value(value)) => match &value.value {
             Value::Number(digits, _) => digits.parse().ok(),
-            Value::Null => Some(u64::MAX),
+            Value::Null => Some(missing),
             _ => None,
         },
-        _ => None,
-    };
-    let wrong = || unsupported("SKIP LOCKED with a LIMIT or OFFSET that is not a plain number");
-    match &query.limit_clause {
-        Some(LimitClause::LimitOffset { limit, offset, .. }) => Ok((
-            offset.as_ref().map_or(Some(0), |offset| plain(&offset.value)).ok_or_else(wrong)?,
-            limit.as_ref().map_or(Some(u64::MAX), plain).ok_or_else(wrong)?,
-        )),
-        _ => Err(wrong()),
+        Some(_) => None,
     }
+}
+
+/// Puts OFFSET and LIMIT among the columns of a query.
+fn put_bounds(query: &mut Query, place: usize, bounds: [Option<Expr>; 2]) -> Result<()> {
+    let SetExpr::Select(select) = &mut *query.body else { return Err(Error::internal("a locked query is a SELECT")) };
+    let null = || Expr::Value(Value::Null.into());
+    for (at, bound) in bounds.into_iter().enumerate() {
+        let expr = Box::new(bound.unwrap_or_else(null));
+        let names = |part: &Expr| match part {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        if visit_expressions(&*expr, names).is_break() {
+            return Err(unsupported("SKIP LOCKED with a LIMIT or OFFSET of columns or subqueries"));
+        }
+        let data_type = SqlType::BigInt(None);
+        let cast = Expr::Cast { kind: CastKind::Cast, expr, data_type, format: None, array: false };
+        select.projection.insert(place + at, aliased(cast, &hidden('b', at)));
+    }
+    shift_positions(query, 2);
+    Ok(())
 }
 
 fn number(value: u64) -> Result<Expr> {
@@ -131,31 +187,31 @@ fn number(value: u64) -> Result<Expr> {
 impl PreparedWrite {
     /// Reads, locks, and returns the rows that were locked, with their keys in front.
     pub(super) fn lock(&self, locking: &Locking, context: &mut StatementContext<'_>) -> Result<Collected> {
-        let Some((offset, limit, few)) = &locking.window else {
-            return Ok(self.lock_rows(&self.query, locking, (0, u64::MAX), context)?.0);
+        let Some(window) = &locking.window else {
+            return Ok(self.lock_rows(&self.query, locking, &LockBounds::Plain(0, u64::MAX), context)?.rows);
         };
-        let (kept, read) = self.lock_rows(few, locking, (*offset, *limit), context)?;
-        let found: u64 = kept.batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        if found == *limit || read < offset.saturating_add(*limit).saturating_add(SPARE_ROWS) {
-            return Ok(kept);
+        let first = self.lock_rows(&window.few, locking, &window.bounds, context)?;
+        if first.is_enough || first.read < window.most {
+            return Ok(first.rows);
         }
         // Rows that were locked just now are locked again at no cost.
-        Ok(self.lock_rows(&self.query, locking, (*offset, *limit), context)?.0)
+        Ok(self.lock_rows(&self.query, locking, &window.bounds, context)?.rows)
     }
 
-    /// The locked rows of a query, and how many were read.
+    /// The locked rows of a query.
     fn lock_rows(
         &self,
         query: &PreparedQuery,
         locking: &Locking,
-        (mut skip, limit): (u64, u64),
+        bounds: &LockBounds,
         context: &mut StatementContext<'_>,
-    ) -> Result<(Collected, u64)> {
+    ) -> Result<LockedRows> {
         context.txn.admit_query()?;
-        let mut collected = context.engine.collect(query, || context.binding(query))?;
+        let mut rows = context.engine.collect(query, || context.binding(query))?;
         context.txn.end_query();
+        let (mut skip, limit) = bounds.of(&rows.batches)?;
         let (mut count, mut read) = (0, 0);
-        for batch in &mut collected.batches {
+        for batch in &mut rows.batches {
             let mut keep = vec![false; batch.num_rows()];
             for (row, keep) in keep.iter_mut().enumerate() {
                 if count == limit {
@@ -174,10 +230,39 @@ impl PreparedWrite {
                 count += 1;
             }
             read += batch.num_rows() as u64;
-            let rows = filter_record_batch(batch, &BooleanArray::from(keep));
-            *batch = rows.map_err(|error| Error::internal(error.to_string()))?;
+            let kept = filter_record_batch(batch, &BooleanArray::from(keep));
+            *batch = kept.map_err(|error| Error::internal(error.to_string()))?;
         }
-        Ok((collected, read))
+        Ok(LockedRows { rows, read, is_enough: count == limit })
+    }
+}
+
+/// Rows that were locked.
+struct LockedRows {
+    rows: Collected,
+    /// How many rows there were.
+    read: u64,
+    /// Whether they are as many as LIMIT says.
+    is_enough: bool,
+}
+
+impl LockBounds {
+    /// OFFSET and LIMIT, which each row says.
+    fn of(&self, rows: &[RecordBatch]) -> Result<(u64, u64)> {
+        let place = match self {
+            LockBounds::Plain(offset, limit) => return Ok((*offset, *limit)),
+            LockBounds::Columns(place) => *place,
+        };
+        let Some(first) = rows.iter().find(|batch| batch.num_rows() > 0) else { return Ok((0, u64::MAX)) };
+        let bound =
+            |at: usize, missing: u64, code: Code, word: &str| match value_at(first.column(place + at), 0, BIGINT) {
+                weft_format::Value::Int(number) => {
+                    u64::try_from(number).map_err(|_| Error::new(code, format!("{word} must not be negative")))
+                }
+                _ => Ok(missing),
+            };
+        let limit = bound(1, u64::MAX, Code::InvalidRowCount, "LIMIT")?;
+        Ok((bound(0, 0, Code::InvalidRowOffset, "OFFSET")?, limit))
     }
 }
 

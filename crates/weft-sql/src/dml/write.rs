@@ -18,8 +18,24 @@ use crate::values::value_at;
 pub(super) struct Locking {
     /// The tables, where their keys are among the columns, and how they are locked.
     pub(super) tables: Vec<LockedTable>,
-    /// With SKIP LOCKED: OFFSET and LIMIT, which count locked rows only, and the query of the first rows.
-    pub(super) window: Option<(u64, u64, PreparedQuery)>,
+    /// With SKIP LOCKED and LIMIT or OFFSET.
+    pub(super) window: Option<LockWindow>,
+}
+
+/// OFFSET and LIMIT, which count locked rows only.
+pub(super) struct LockWindow {
+    pub(super) bounds: LockBounds,
+    /// The query of the first rows.
+    pub(super) few: PreparedQuery,
+    /// How many rows it gives at most.
+    pub(super) most: u64,
+}
+
+/// How many rows are left out, and how many are returned.
+pub(super) enum LockBounds {
+    Plain(u64, u64),
+    /// OFFSET and LIMIT are this column and the next one.
+    Columns(usize),
 }
 
 /// A table of which rows are locked.

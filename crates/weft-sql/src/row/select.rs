@@ -91,15 +91,16 @@ impl Window {
 
     /// How many rows to skip, how many to return.
     fn bounds(&self, eval: &EvalContext<'_>) -> Result<(usize, usize)> {
-        let bound = |expr: &Option<Expr>, name: &str| -> Result<Option<usize>> {
+        let bound = |expr: &Option<Expr>, code: Code, name: &str| -> Result<Option<usize>> {
             match expr.as_ref().map(|expr| expr.eval(&[], eval)).transpose()? {
-                Some(Value::Int(v)) => usize::try_from(v)
-                    .map(Some)
-                    .map_err(|_| Error::new(Code::InvalidParameterValue, format!("{name} must not be negative"))),
+                Some(Value::Int(v)) => {
+                    usize::try_from(v).map(Some).map_err(|_| Error::new(code, format!("{name} must not be negative")))
+                }
                 _ => Ok(None),
             }
         };
-        Ok((bound(&self.offset, "OFFSET")?.unwrap_or(0), bound(&self.limit, "LIMIT")?.unwrap_or(usize::MAX)))
+        let offset = bound(&self.offset, Code::InvalidRowOffset, "OFFSET")?.unwrap_or(0);
+        Ok((offset, bound(&self.limit, Code::InvalidRowCount, "LIMIT")?.unwrap_or(usize::MAX)))
     }
 
     fn is_open(&self) -> bool {
