@@ -98,7 +98,7 @@ fn called(factor: &TableFactor) -> Option<(String, Vec<Expr>)> {
 fn as_array(factor: &mut TableFactor) {
     let Some((function, given)) = called(factor) else { return };
     let is_unnest = function == "unnest";
-    let is_engines = function == "generate_series" && given.iter().all(|arg| is_constant(arg) && !has_zone(arg));
+    let is_engines = function == "generate_series" && is_engines(&given.iter().collect::<Vec<_>>());
     if is_engines || !(is_unnest || gives_rows(&function)) {
         return;
     }
@@ -193,15 +193,38 @@ fn is_constant(expr: &Expr) -> bool {
     Visit::visit(expr, &mut Open).is_continue()
 }
 
-/// Whether a constant is a moment, which is not the engine's series.
-fn has_zone(expr: &Expr) -> bool {
+/// Whether a series with these arguments is the engine's: constants of numbers, or of timestamps without a zone. Dates
+/// and what has no type of its own are timestamps with a zone then.
+fn is_engines(args: &[&Expr]) -> bool {
+    let ends = args.iter().take(2).map(|arg| kind(arg)).collect::<Option<Vec<Kind>>>();
+    args.iter().all(|arg| is_constant(arg)) && ends.is_some_and(|ends| ends.windows(2).all(|two| two[0] == two[1]))
+}
+
+/// Of what a constant is, as far as the engine has series of it.
+#[derive(PartialEq, Eq)]
+enum Kind {
+    Number,
+    Wall,
+}
+
+fn kind(expr: &Expr) -> Option<Kind> {
     let data_type = match expr {
         Expr::Cast { data_type, .. } => data_type,
         Expr::TypedString(typed) => &typed.data_type,
-        Expr::Nested(inner) => return has_zone(inner),
-        _ => return false,
+        Expr::Nested(inner) => return kind(inner),
+        Expr::Value(value) if matches!(value.value, Value::Number(..) | Value::Null) => return Some(Kind::Number),
+        Expr::Value(_) => return None,
+        Expr::UnaryOp { expr, .. } => return kind(expr),
+        Expr::BinaryOp { left, right, .. } => {
+            return kind(left).filter(|left| kind(right).is_some_and(|right| right == *left));
+        }
+        _ => return Some(Kind::Number),
     };
-    matches!(data_type, DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone))
+    match data_type {
+        DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Some(Kind::Wall),
+        DataType::Timestamp(..) | DataType::Date | DataType::Text | DataType::Varchar(_) => None,
+        _ => Some(Kind::Number),
+    }
 }
 
 /// The one series of constants in a SELECT without FROM becomes its FROM: it may have more rows than an array.
@@ -225,11 +248,12 @@ pub(super) fn as_from(select: &mut Select) -> Result<()> {
 /// Whether an expression is a series of constants that the engine gives row by row.
 fn is_series(expr: &Expr) -> bool {
     let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return false };
-    let is_one = |arg: &FunctionArg| match arg {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) => is_constant(arg) && !has_zone(arg),
-        _ => false,
-    };
-    name.to_string().eq_ignore_ascii_case("generate_series") && list.args.iter().all(is_one)
+    let args = list.args.iter().map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) => Some(arg),
+        _ => None,
+    });
+    let is_named = name.to_string().eq_ignore_ascii_case("generate_series");
+    is_named && args.collect::<Option<Vec<&Expr>>>().is_some_and(|args| is_engines(&args))
 }
 
 /// Finds calls: beside another, which may be an aggregate, the series stays where it is.

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //!   (1, 3)  integers    (1::bigint, 3)  bigints    (timestamp '2024-01-01', '2024-01-03', '1 day')  timestamps
-//!   (date '2024-01-01', date '2024-01-03', '1 day')  moments: midnights in the session's zone
 //! ```
 //!
 //! The engine's own gives bigints, and timestamps to the nanosecond, of literals: arguments are computed first, and
@@ -47,18 +46,6 @@ pub(super) fn table(function: &TableFunction, args: Vec<Expr>, state: &SessionSt
         };
         constants.push(value);
     }
-    let is_of_dates = match &constants[..] {
-        [ScalarValue::Date32(Some(_)), ScalarValue::Date32(Some(_)), ScalarValue::IntervalMonthDayNano(Some(step))] => {
-            // Hours are of one length, days in the session's zone are not.
-            step.nanoseconds == 0
-        }
-        _ => false,
-    };
-    if is_of_dates {
-        for end in constants.iter_mut().take(2) {
-            *end = end.cast_to(&MICROSECONDS)?;
-        }
-    }
     let to = match constants.first().map(ScalarValue::data_type) {
         Some(MICROSECONDS) => {
             for end in constants.iter_mut().take(2) {
@@ -84,8 +71,7 @@ pub(super) fn table(function: &TableFunction, args: Vec<Expr>, state: &SessionSt
     if *only.data_type() == to {
         return Ok(rows);
     }
-    let value = cast(Expr::Column(Column::from_name(only.name())), to);
-    let value = if is_of_dates { cast_to(value, DataType::TimestampTz) } else { value }.alias(only.name());
+    let value = cast(Expr::Column(Column::from_name(only.name())), to).alias(only.name());
     let plan = LogicalPlanBuilder::scan(function.name(), provider_as_source(rows), None)?.project([value])?.build()?;
     Ok(Arc::new(ViewTable::new(plan, None)))
 }
@@ -106,7 +92,6 @@ fn read(arg: Expr, open: DataType) -> Result<Expr> {
 }
 
 fn refused() -> datafusion::common::DataFusionError {
-    let message = "generate_series in FROM is supported for constants of integers, of timestamp without time zone, and \
-                   of dates with steps of whole days";
-    wrap(Error::new(Code::FeatureNotSupported, message).hint("write it in SELECT, or cast the arguments"))
+    let message = "generate_series in FROM is supported for integers and timestamps";
+    wrap(Error::new(Code::FeatureNotSupported, message).hint("cast the arguments"))
 }
