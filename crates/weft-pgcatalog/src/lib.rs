@@ -66,7 +66,7 @@ pub use offered::{CatalogRelation, CatalogRows, Reg, Shape, call, offered_functi
 pub use plan::CatalogQuery;
 pub use snapshot::{
     CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
-    Snapshot, Stop, quoted,
+    SettingShown, SettingsShown, Snapshot, Stop, quoted,
 };
 pub use user_functions::{FunctionArgument, FunctionType, UserFunction};
 pub use user_types::{Domain, TypeKind, UserType, array_oid};

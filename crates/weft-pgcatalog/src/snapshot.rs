@@ -8,7 +8,7 @@
 //! Numbers are PostgreSQL's kind: of relations and schemas as they are shown (`16384 +` the kernel's number).
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use weft_env::sync::Mutex;
 use weft_format::Result;
@@ -49,8 +49,8 @@ pub struct Snapshot {
     pub access: Arc<Access>,
     /// The last commit that the query sees.
     pub read_ts: u64,
-    /// Settings: name, value, what it says.
-    pub settings: Vec<(String, String, String)>,
+    /// Settings.
+    pub settings: SettingsShown,
     /// For each setting: context, type, source, value at the start.
     pub settings_more: Vec<[String; 4]>,
     /// Sessions, if the query may ask for them.
@@ -120,6 +120,39 @@ impl Moment {
 impl std::fmt::Debug for Moment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Moment")
+    }
+}
+
+/// A setting: its name, its value, what it says.
+pub type SettingShown = (String, String, String);
+
+/// Settings, put together for the first who looks at them.
+pub struct SettingsShown(LazyLock<Vec<SettingShown>, Box<dyn FnOnce() -> Vec<SettingShown> + Send>>);
+
+impl SettingsShown {
+    /// Settings that this makes.
+    pub fn made(make: impl FnOnce() -> Vec<SettingShown> + Send + 'static) -> SettingsShown {
+        SettingsShown(LazyLock::new(Box::new(make)))
+    }
+}
+
+impl Default for SettingsShown {
+    fn default() -> SettingsShown {
+        SettingsShown::made(Vec::new)
+    }
+}
+
+impl Deref for SettingsShown {
+    type Target = [SettingShown];
+
+    fn deref(&self) -> &[SettingShown] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for SettingsShown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SettingsShown")
     }
 }
 

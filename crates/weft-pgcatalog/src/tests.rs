@@ -144,10 +144,12 @@ pub(crate) fn snapshot() -> Snapshot {
         objects: objects.indexed(),
         figures: Moment::of(std::sync::Arc::new(Numbers)),
         access: std::sync::Arc::new(Access { roles: vec![weft], ..Access::default() }),
-        settings: vec![
-            ("search_path".into(), "\"$user\", public".into(), "where names are looked for".into()),
-            ("server_version_num".into(), "150010".into(), "the version".into()),
-        ],
+        settings: SettingsShown::made(|| {
+            vec![
+                ("search_path".into(), "\"$user\", public".into(), "where names are looked for".into()),
+                ("server_version_num".into(), "150010".into(), "the version".into()),
+            ]
+        }),
         ..Snapshot::default()
     }
 }

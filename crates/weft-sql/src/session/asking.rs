@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_expr::Local;
 use weft_format::Result;
 use weft_kernel::Transaction;
-use weft_pgcatalog::{Objects, Snapshot, Stop};
+use weft_pgcatalog::{Objects, SettingsShown, Snapshot, Stop};
 
 use super::described::schema_oid;
 use super::own_schema::Temporary;
@@ -40,8 +40,12 @@ impl Asking<'_> {
             ("transaction_read_only", if self.read_only { "on" } else { "off" }.to_owned()),
             ("transaction_deferrable", "off".to_owned()),
         ];
-        let mut shown = settings.all();
-        shown.extend(of_transaction.map(|(name, value)| (name.to_owned(), value, String::new())));
+        let all = Arc::clone(settings);
+        let shown = SettingsShown::made(move || {
+            let mut shown = all.all();
+            shown.extend(of_transaction.map(|(name, value)| (name.to_owned(), value, String::new())));
+            shown
+        });
         Ok(Snapshot {
             database: settings.database.clone(),
             user: settings.user.clone(),
