@@ -9,6 +9,7 @@ use sqlparser::ast::{
     JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins,
     Value, WildcardAdditionalOptions, With,
 };
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
 use weft_sql::Tables;
 use weft_sql::parse::joined_names;
@@ -36,11 +37,13 @@ pub(super) struct Expander<'a> {
     pub(super) with: Vec<Option<With>>,
     /// FROM of the queries around, innermost last, and of the query itself.
     pub(super) around: Vec<Vec<TableWithJoins>>,
+    /// Relations of each of them that a query inside asks whether a row is there.
+    pub(super) marked: Vec<Vec<String>>,
 }
 
 impl<'a> Expander<'a> {
     pub(super) fn new(tables: &'a dyn Tables) -> Expander<'a> {
-        Expander { tables, with: Vec::new(), around: Vec::new() }
+        Expander { tables, with: Vec::new(), around: Vec::new(), marked: Vec::new() }
     }
 }
 
@@ -156,6 +159,20 @@ impl Expander<'_> {
             }
             _ => None,
         }
+    }
+}
+
+impl Expander<'_> {
+    /// The columns of a table, and their types.
+    pub(super) fn stored_columns(&self, name: &ObjectName) -> Result<Vec<(String, DataType)>> {
+        let folded = weft_sql::parse::table_name(name)?;
+        let table = self.tables.table(&folded).map_err(|error| match error.code() {
+            Code::UndefinedTable => {
+                Error::new(Code::UndefinedObject, format!("type \"{folded}\" does not exist")).hint("name a table")
+            }
+            _ => error,
+        })?;
+        Ok(table.def.schema.visible().map(|(_, column)| (column.name.clone(), column.data_type)).collect())
     }
 }
 

@@ -80,7 +80,7 @@ fn names_something(expr: &Expr) -> bool {
 }
 
 /// A function in FROM: its name, its arguments.
-fn called(factor: &TableFactor) -> Option<(String, Vec<Expr>)> {
+pub(super) fn called(factor: &TableFactor) -> Option<(String, Vec<Expr>)> {
     let (name, args) = match factor {
         TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
         TableFactor::Function { name, args, .. } => (name, args),

@@ -10,7 +10,7 @@
 //! | `a = ANY (array)` | `any_eq(a, array)` |
 //! | `INTERVAL '1' DAY` | `CAST('1 DAY' AS interval)` |
 //! | `jsonb_array_elements(j)` | `unnest(list_jsonb_array_elements(j))` |
-//! | `jsonb_agg(x)` | `to_jsonb(array_agg(x))` |
+//! | `jsonb_agg(x)`, `json_object_agg(k, v)` | see `json_aggregates` |
 //! | `string_agg(x, ',')` | `CAST(string_agg(x, ',') AS text)`: its own type is that of jsonb here |
 //! | `x AT TIME ZONE z`, `extract(f FROM x)` | `timezone(z, x)`, `extract('f', x)` |
 //! | `current_date` | `CAST(now() AS date)` |
@@ -37,7 +37,9 @@ use weft_sql::queries::names::{MARKER, column_name, folded};
 use super::apply::mark::ROWS;
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
-use super::{distinct_on, from_functions, ordered_sets, row_values, typed_values, with_queries};
+use super::{
+    distinct_on, from_functions, json_aggregates, json_tables, ordered_sets, row_values, typed_values, with_queries,
+};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -137,6 +139,9 @@ impl Rewriter {
         if let Some(written) = ordered_sets::written_out(expr)? {
             *expr = written;
         }
+        if let Some(written) = json_tables::of_each(expr) {
+            *expr = written;
+        }
         if written_or_refused(expr, &mut self.wrapped)? || self.typed(expr) {
             return Ok(());
         }
@@ -186,15 +191,14 @@ impl Rewriter {
                 function.name = Ident::new(name).into();
                 *expr = called("unnest", expr.clone());
             }
-            Expr::Function(function) if is_json_aggregate(&function.name.to_string()) => {
-                let of =
-                    if function.name.to_string().to_lowercase().starts_with("jsonb") { "to_jsonb" } else { "to_json" };
-                function.name = Ident::new("array_agg").into();
-                *expr = called(of, expr.clone());
-            }
             Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("mod") => {
                 if let Some(operator) = modulo(function) {
                     *expr = operator;
+                }
+            }
+            Expr::Function(function) => {
+                if let Some(written) = json_aggregates::written_out(function)? {
+                    *expr = written;
                 }
             }
             _ => {}
@@ -360,10 +364,6 @@ fn present(function: &Function) -> Option<SqlType> {
 /// The name without its schema.
 fn last_name(function: &Function) -> Option<String> {
     function.name.0.last().and_then(|part| part.as_ident()).map(folded)
-}
-
-fn is_json_aggregate(name: &str) -> bool {
-    ["jsonb_agg", "json_agg"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// A function of one argument.

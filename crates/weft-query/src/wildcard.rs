@@ -22,6 +22,7 @@ use super::aliases;
 use super::dependent;
 use super::fields::{Expander, Field, constraint, has_no_options, is_plain_wildcard};
 use super::from_functions;
+use super::json_tables;
 use super::outer_names;
 use super::period_stars;
 use super::using;
@@ -51,7 +52,8 @@ impl VisitorMut for Expander<'_> {
 
     /// The columns that an alias names are the first ones: the planner wants names of all.
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        if let Err(error) = from_functions::write_out(factor) {
+        let written = json_tables::write_out(self, factor).and_then(|()| from_functions::write_out(factor));
+        if let Err(error) = written {
             return ControlFlow::Break(error);
         }
         if let TableFactor::Derived { subquery, .. } = factor {
@@ -89,14 +91,16 @@ impl VisitorMut for Expander<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         self.around.push(select.from.clone());
+        self.marked.push(Vec::new());
         ControlFlow::Continue(())
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         self.around.pop();
+        let marked = self.marked.pop().unwrap_or_default();
         outer_names::write_out(self, select);
         aliases::write_plain_keys(select);
-        if let Err(error) = whole_rows::write_out(self, select) {
+        if let Err(error) = whole_rows::write_out(self, select, marked) {
             return ControlFlow::Break(error);
         }
         let misused = aliases::misused(select, &aliases::given(select));

@@ -28,7 +28,7 @@ pub use change::{concat, delete_index, delete_key, delete_path, set_path, strip_
 pub use pretty::pretty;
 pub use query::{array_length, contains, get_index, get_key, get_path, has_key, is_equal, keys, kind, plain_text};
 pub use scan::{JSON_DEPTH_MAX, items, members, unquoted, validate};
-pub use values::value_text;
+pub use values::{json_text, value_text};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! JSON text from SQL values.
+//! JSON text from SQL values: of json and of jsonb.
 
 use weft_format::{DataType, Result, Value};
 
@@ -7,7 +7,22 @@ use super::canonical::canonical;
 use crate::style::Style;
 use crate::text::{print, print_as, write_xsd};
 
-/// `to_jsonb(value)`, `to_json(value)`: timestamps in ISO 8601, in the session's zone.
+/// A value within a json: json as it was written, arrays without blanks, floats with their exponents.
+pub fn json_text(value: &Value, data_type: DataType, style: &Style) -> Result<String> {
+    match value {
+        Value::Text(text) if data_type == DataType::Json => Ok(text.to_string()),
+        Value::Float(number) if number.is_finite() => Ok(print_as(value.as_ref(), data_type, style)),
+        Value::Array(array) => {
+            let element = data_type.element().unwrap_or(DataType::Text);
+            let items = array.values(element);
+            let parts = items.iter().map(|item| json_text(item, element, style)).collect::<Result<Vec<String>>>()?;
+            Ok(format!("[{}]", parts.join(",")))
+        }
+        _ => value_text(value, data_type, style),
+    }
+}
+
+/// A value within a jsonb: timestamps in ISO 8601, in the session's zone.
 pub fn value_text(value: &Value, data_type: DataType, style: &Style) -> Result<String> {
     Ok(match value {
         Value::Null => "null".to_owned(),

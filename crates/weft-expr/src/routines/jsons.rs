@@ -45,10 +45,10 @@ pub(super) fn call(signature: &Signature, args: &[Value], style: &Style) -> Resu
         (R::JsonBuildObject, args) => owned(build_object(args, types, result, style)?),
         (R::JsonBuildArray, args) => {
             let parts =
-                args.iter().zip(types).map(|(v, t)| json::value_text(v, *t, style)).collect::<Result<Vec<_>>>()?;
+                args.iter().zip(types).map(|(v, t)| within(v, *t, result, style)).collect::<Result<Vec<_>>>()?;
             owned(json::array_text(parts.iter().map(String::as_str)))
         }
-        (R::ToJson, [value]) => owned(json::value_text(value, types[0], style)?),
+        (R::ToJson, [value]) => owned(within(value, types[0], result, style)?),
         (R::JsonKeys, [Value::Text(value)]) => {
             let keys = json::keys(value)?;
             Value::Array(ArrayValue::new(DataType::Text, keys.iter().map(|key| ValueRef::Text(key))))
@@ -95,6 +95,12 @@ fn whole_path(path: &ArrayValue) -> Result<Vec<String>> {
     steps(path).into_iter().map(|step| step.ok_or_else(null)).collect()
 }
 
+/// A value as a json or a jsonb has it.
+fn within(value: &Value, of: DataType, whole: DataType, style: &Style) -> Result<String> {
+    let write = if whole == DataType::Json { json::json_text } else { json::value_text };
+    write(value, of, style)
+}
+
 fn build_object(args: &[Value], types: &[DataType], result: DataType, style: &Style) -> Result<String> {
     if !args.len().is_multiple_of(2) {
         return Err(Error::new(Code::InvalidParameterValue, "argument list must have even number of elements")
@@ -109,7 +115,7 @@ fn build_object(args: &[Value], types: &[DataType], result: DataType, style: &St
             Value::Bool(v) => v.to_string(),
             other => print_as(other.as_ref(), types[0], style),
         };
-        members.push((key, json::value_text(&pair[1], types[1], style)?));
+        members.push((key, within(&pair[1], types[1], result, style)?));
     }
     if result == DataType::Jsonb {
         return Ok(json::object_text(members));

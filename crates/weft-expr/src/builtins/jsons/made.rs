@@ -5,8 +5,6 @@ use weft_format::{Code, DataType, Error, Result, Value};
 use super::super::builtin::Call;
 use super::texts::texts;
 use crate::json;
-use crate::style::Style;
-use crate::text::print_as;
 
 type Pairs = Vec<(Option<String>, Option<String>)>;
 
@@ -50,7 +48,7 @@ fn object(pairs: Pairs, result: DataType) -> Result<Value> {
     Ok(Value::Text(format!("{{{}}}", written.join(", ")).into()))
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     json::quote(text, &mut out);
     out
@@ -62,16 +60,7 @@ pub(super) fn array_to_json(call: &Call<'_>) -> Result<Value> {
     let Value::Array(array) = &call.args[0] else { return Ok(Value::Null) };
     let style = &call.local.style;
     let items = array.values(element);
-    let written = items.iter().map(|item| element_text(item, element, style)).collect::<Result<Vec<String>>>()?;
+    let written = items.iter().map(|item| json::json_text(item, element, style)).collect::<Result<Vec<String>>>()?;
     let between = if call.count() > 1 && call.bool(1) { ",\n " } else { "," };
     Ok(Value::Text(format!("[{}]", written.join(between)).into()))
-}
-
-/// An element as a json has it: json as it was written, floats with their exponents.
-fn element_text(item: &Value, element: DataType, style: &Style) -> Result<String> {
-    match item {
-        Value::Text(text) if element == DataType::Json => Ok(text.to_string()),
-        Value::Float(number) if number.is_finite() => Ok(print_as(item.as_ref(), element, style)),
-        _ => json::value_text(item, element, style),
-    }
 }

@@ -6,9 +6,14 @@
 use weft_format::{DataType, Element, Result, Value};
 
 use super::super::builtin::{Arg, Builtin, Call, builtin};
+use super::collected::{
+    self, JSON_ITEM, JSON_LIST, JSON_OBJECT, JSON_PAIR, JSONB_OBJECT, JSONB_PAIR, json_object_of, jsonb_object_of,
+};
 use super::inserted::jsonb_insert;
 use super::made::{array_to_json, object_of_lists, object_of_pairs};
+use super::members;
 use super::read::{delete_keys, extract_path, extract_path_text, jsonb_set_lax};
+use super::records::{self, JSON_FIELD, JSON_ROW, ROW_TEXT};
 use crate::routines::{Routine, Signature, call as call_routine};
 
 const BOOL: Arg = Arg::Of(DataType::Boolean);
@@ -16,6 +21,8 @@ const INT: Arg = Arg::Of(DataType::Integer);
 const JSON: Arg = Arg::Of(DataType::Json);
 const JSONB: Arg = Arg::Of(DataType::Jsonb);
 const TEXT: Arg = Arg::Of(DataType::Text);
+const JSONS: DataType = DataType::Array(Element::Json);
+const STRINGS: DataType = DataType::Array(Element::Text);
 const TEXTS: Arg = Arg::Of(DataType::Array(Element::Text));
 
 /// The rows.
@@ -60,6 +67,36 @@ pub(in super::super) static ROWS: &[Builtin] = &[
     builtin(3304, "jsonb_delete_path", &[JSONB, TEXTS], DataType::Jsonb, |call| {
         operator(call, Routine::JsonDeletePath)
     }),
+    // What aggregates, functions in FROM and whole rows are written as.
+    builtin(90_033, JSON_ITEM, &[Arg::Any], DataType::Json, collected::json_item).stable(),
+    builtin(90_039, JSON_ITEM, &[Arg::Any, BOOL], DataType::Json, collected::json_item).stable(),
+    builtin(90_034, JSON_LIST, &[Arg::AnyArray], DataType::Json, collected::json_list).stable(),
+    builtin(90_035, JSON_PAIR, &[Arg::Any, Arg::Any], DataType::Json, collected::json_pair).stable().lenient(),
+    builtin(90_036, JSON_OBJECT, &[Arg::Of(JSONS)], DataType::Json, json_object_of),
+    builtin(90_037, JSONB_PAIR, &[Arg::Any, Arg::Any], DataType::Json, collected::jsonb_pair).stable().lenient(),
+    builtin(90_038, JSONB_OBJECT, &[Arg::Of(JSONS)], DataType::Jsonb, jsonb_object_of),
+    builtin(90_040, "weft_json_keys", &[JSON, TEXT], STRINGS, members::keys),
+    builtin(90_041, "weft_jsonb_keys", &[JSONB, TEXT], STRINGS, members::keys),
+    builtin(90_042, "weft_json_values", &[JSON, TEXT], JSONS, members::values),
+    builtin(90_043, "weft_jsonb_values", &[JSONB, TEXT], DataType::Array(Element::Jsonb), members::values),
+    builtin(90_044, "weft_json_texts", &[JSON, TEXT], STRINGS, members::plain_texts),
+    builtin(90_045, "weft_jsonb_texts", &[JSONB, TEXT], STRINGS, members::plain_texts),
+    builtin(90_046, "weft_json_members", &[JSON, TEXT], STRINGS, members::rows),
+    builtin(90_047, "weft_jsonb_members", &[JSONB, TEXT], STRINGS, members::rows),
+    builtin(90_050, JSON_ROW, &[BOOL, TEXT, Arg::Any], DataType::Json, records::json_row).stable().lenient().variadic(),
+    builtin(90_051, ROW_TEXT, &[TEXT, Arg::Any], DataType::Text, records::row_text).stable().lenient().variadic(),
+    builtin(90_052, "weft_json_record", &[JSON, TEXT], DataType::Json, records::record),
+    builtin(90_053, "weft_jsonb_record", &[JSONB, TEXT], DataType::Jsonb, records::record),
+    builtin(90_054, "weft_json_records", &[JSON, TEXT], JSONS, records::records),
+    builtin(90_055, "weft_jsonb_records", &[JSONB, TEXT], DataType::Array(Element::Jsonb), records::records),
+    builtin(90_056, JSON_FIELD, &[JSON, TEXT, Arg::Any], DataType::Text, records::field)
+        .stable()
+        .lenient()
+        .giving(|args| args[2]),
+    builtin(90_057, JSON_FIELD, &[JSONB, TEXT, Arg::Any], DataType::Text, records::field)
+        .stable()
+        .lenient()
+        .giving(|args| args[2]),
 ];
 
 fn operator(call: &Call<'_>, routine: Routine) -> Result<Value> {
