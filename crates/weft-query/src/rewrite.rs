@@ -31,7 +31,7 @@ use sqlparser::ast::{
 };
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
-use weft_sql::expr::{call, check_fields, compare_op, interval_cast, written_call};
+use weft_sql::expr::{call, check_fields, compare_op, interval_cast, slice_call, written_call};
 use weft_sql::queries::names::{MARKER, column_name, folded};
 
 use super::apply::mark::ROWS;
@@ -158,6 +158,7 @@ impl Rewriter {
                     put(query, &name, *inner)?;
                 }
             }
+            Expr::CompoundFieldAccess { .. } => slice_call(expr)?.into_iter().for_each(|slice| *expr = slice),
             Expr::Value(value) => {
                 if let Value::Number(text, _) = &value.value
                     && text.contains(['e', 'E'])

@@ -4,6 +4,7 @@
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::builtin::{Arg, Builtin, Call, builtin};
+use super::parts::{put_element, put_json, put_slice, slice};
 use crate::domains;
 use crate::tree::EvalContext;
 
@@ -16,13 +17,30 @@ const NEXT_NUMBER: u32 = FIRST + 900;
 /// `weft_as_domain`
 const AS_DOMAIN: u32 = FIRST + 901;
 
+/// `weft_put_element`, `weft_put_slice`, `weft_put_json`
+const PUT_ELEMENT: u32 = FIRST + 902;
+const PUT_SLICE: u32 = FIRST + 903;
+const PUT_JSON: u32 = FIRST + 904;
+/// `weft_slice`
+const SLICE_OF: u32 = FIRST + 905;
+
 pub(super) static ROWS: &[Builtin] = &[
     builtin(NEXT_NUMBER, "weft_next_number", &[Arg::Of(DataType::BigInt)], DataType::BigInt, next_number).volatile(),
     builtin(AS_DOMAIN, "weft_as_domain", &[Arg::Any, Arg::Of(DataType::Text)], DataType::Text, as_domain)
         .lenient()
         .stable()
         .giving(|args| args[0]),
+    builtin(PUT_ELEMENT, "weft_put_element", &[Arg::AnyArray, Arg::AnyElement, INT], DataType::Text, put_element)
+        .lenient()
+        .giving(|args| args[0]),
+    builtin(PUT_SLICE, "weft_put_slice", SLICE, DataType::Text, put_slice).lenient().giving(|args| args[0]),
+    builtin(SLICE_OF, "weft_slice", &[Arg::AnyArray, INT, INT], DataType::Text, slice).giving(|args| args[0]),
+    builtin(PUT_JSON, "weft_put_json", &[JSONB, JSONB, Arg::Any], DataType::Jsonb, put_json).variadic().lenient(),
 ];
+
+const INT: Arg = Arg::Of(DataType::Integer);
+const JSONB: Arg = Arg::Of(DataType::Jsonb);
+const SLICE: &[Arg] = &[Arg::AnyArray, Arg::AnyArray, Arg::Of(DataType::Text), INT, INT];
 
 /// The next number of one of the statement's sequences ([`crate::Numbers`]).
 fn next_number(call: &Call<'_>) -> Result<Value> {

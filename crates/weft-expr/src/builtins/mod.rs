@@ -25,6 +25,7 @@ mod jsons;
 mod limits;
 mod math;
 mod moments;
+mod parts;
 mod patterns;
 mod resolve;
 mod series;

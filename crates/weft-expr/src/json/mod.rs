@@ -14,6 +14,7 @@
 //!    for zeros behind the point of a number ([`is_equal`] looks through these).
 //! 2. No function recurses deeper than [`JSON_DEPTH_MAX`]: deeper texts are refused when they are read.
 
+mod assigned;
 mod build;
 mod canonical;
 mod change;
@@ -22,6 +23,7 @@ mod query;
 mod scan;
 mod values;
 
+pub use assigned::assigned;
 pub use build::{array_text, object_text, quote};
 pub use canonical::canonical;
 pub use change::{concat, delete_index, delete_key, delete_path, set_path, strip_nulls};

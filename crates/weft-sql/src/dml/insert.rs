@@ -8,8 +8,7 @@ use super::syntax::{aliased, column, derived, exact, hidden, is_default, select,
 use super::target::Target;
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
-use crate::expr::cast_to;
-use crate::expr::check_assignable;
+use crate::expr::{cast_to, check_assignable, with_parts};
 use crate::queries::QueryEngine;
 use crate::queries::names::MARKER;
 use crate::row::{check_generated, generated, row_columns};
@@ -107,6 +106,8 @@ fn source(
                 if is_default(&expr) {
                     expr = target.default(all[place])?;
                 }
+                let stored = &schema.columns[all[place]];
+                let expr = with_parts(expr, crate::parse::parse_expression("NULL")?, stored.data_type, &stored.name)?;
                 row.content.push(expr);
             }
         }

@@ -32,7 +32,7 @@ use super::syntax::{
 };
 use super::write::{Parts, PreparedWrite, Write};
 use crate::binding::Tables;
-use crate::expr::{cast_to, sequence_call};
+use crate::expr::{cast_to, sequence_call, with_parts};
 use crate::parse::{fold, inserted, inserts_defaults, inserts_nothing, parse_expression, sets_nothing};
 use crate::queries::QueryEngine;
 use crate::row::{check_given, check_not_set, effective_default, row_columns};
@@ -117,7 +117,7 @@ fn actions(merge: &Merge, table: &TableRef, shown: &Ident, source: Option<&Ident
             return Err(Error::new(Code::SyntaxError, message));
         }
         let mut predicate = clause.predicate.clone();
-        let (kind, mut values) = action(&clause.action, table, is_matched)?;
+        let (kind, mut values) = action(&clause.action, (table, shown), is_matched)?;
         if !is_matched {
             let of_source = |expr: &mut Expr| in_source(expr, shown, source);
             predicate.as_mut().map_or(Ok(()), of_source)?;
@@ -187,8 +187,15 @@ fn case<'a>(branches: impl Iterator<Item = (&'a Action, Expr)>) -> Result<Expr> 
     Ok(Expr::Case { case_token, end_token, operand: None, conditions, else_result: None })
 }
 
+/// A value for a column, or parts of one over what it has.
+fn assigned(value: Expr, table: &TableRef, ordinal: usize, old: impl FnOnce(&str) -> Result<Expr>) -> Result<Expr> {
+    let stored = &table.def.schema.columns[ordinal];
+    with_parts(value, old(&stored.name)?, stored.data_type, &stored.name)
+}
+
 /// What an action sets.
-fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(Kind, Vec<Option<Expr>>)> {
+fn action(action: &MergeAction, of: (&TableRef, &Ident), is_matched: bool) -> Result<(Kind, Vec<Option<Expr>>)> {
+    let (table, shown) = of;
     let def = &table.def;
     let mut values: Vec<Option<Expr>> = vec![None; def.schema.columns.len()];
     match action {
@@ -199,13 +206,14 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
             if update.update_predicate.is_some() || update.delete_predicate.is_some() {
                 return Err(unsupported("WHERE in an action of MERGE"));
             }
+            let old = |name: &str| Ok(column(shown, name));
             let ordinal = |name: &ObjectName| visible_ordinal(name, &def.schema, &def.name);
             for (ordinal, value) in assignments(&update.assignments, &def.schema, ordinal)? {
                 if is_default(&value) {
                     values[ordinal] = Some(default_of(def, ordinal)?);
                 } else {
                     check_not_set(def, ordinal)?;
-                    values[ordinal] = Some(value);
+                    values[ordinal] = Some(assigned(value, table, ordinal, old)?);
                 }
             }
             Ok((Kind::Update, values))
@@ -239,7 +247,7 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
             }
             for (value, &ordinal) in row.iter().zip(&all).filter(|(value, _)| !is_default(value)) {
                 check_given(def, ordinal, overriding)?;
-                values[ordinal] = Some(value.clone());
+                values[ordinal] = Some(assigned(value.clone(), table, ordinal, |_| parse_expression("NULL"))?);
             }
             let mut numbered = Vec::new();
             for (ordinal, _) in row_columns(&def.schema).iter().enumerate() {

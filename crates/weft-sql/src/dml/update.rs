@@ -16,8 +16,8 @@ use super::syntax::{
 use super::target::Target;
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
-use crate::expr::cast_to;
-use crate::parse::fold;
+use crate::expr::{cast_to, with_parts};
+use crate::parse::{fold, parts_of};
 use crate::queries::QueryEngine;
 use crate::queries::names::MARKER;
 use crate::row::{all_generated, check_not_set};
@@ -75,7 +75,12 @@ pub(super) fn prepare(
     let (writes, placed) = (set.iter().copied().collect(), is_placed.then(|| set.into_iter().collect()));
     let reads = match target.is_view() {
         true => (0..schema.columns.len()).collect(),
-        false => columns_read(update, schema),
+        false => {
+            let mut reads = columns_read(update, schema);
+            let parts = assigned.iter().filter(|(_, value)| parts_of(value).is_some());
+            parts.for_each(|(ordinal, _)| reads.insert(*ordinal));
+            reads
+        }
     };
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
@@ -98,7 +103,10 @@ fn rows(target: &Target, shown: &Ident, assigned: &[(usize, Expr)]) -> Result<Ve
     for (ordinal, stored) in schema.columns.iter().enumerate() {
         let expr = match assigned.iter().find(|(known, _)| *known == ordinal) {
             Some((_, value)) if is_default(value) => cast_to(target.default(ordinal)?, stored.data_type)?,
-            Some((_, value)) => cast_to(value.clone(), stored.data_type)?,
+            Some((_, value)) => {
+                let old = target.column(shown, ordinal);
+                cast_to(with_parts(value.clone(), old, stored.data_type, &stored.name)?, stored.data_type)?
+            }
             None => target.column(shown, ordinal),
         };
         inner.push(aliased(expr, &stored.name));

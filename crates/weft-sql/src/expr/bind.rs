@@ -206,7 +206,10 @@ impl<'a> Binder<'a> {
                 self.quantified((left, compare_op, right), false, scope)
             }
             SqlExpr::Array(array) => self.array(&array.elem, scope, expected),
-            SqlExpr::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain, scope),
+            SqlExpr::CompoundFieldAccess { root, access_chain } => match super::slice_call(expr)? {
+                Some(slice) => self.bind(&slice, scope, expected),
+                None => self.subscript(root, access_chain, scope),
+            },
             SqlExpr::Interval(interval) if super::check_fields(interval).is_err() => {
                 unsupported("fields behind this interval")
             }

@@ -13,6 +13,7 @@
 mod aggregates;
 mod bind;
 mod bind_calls;
+mod parts;
 mod scope;
 mod sequence_calls;
 mod syntax;
@@ -20,10 +21,11 @@ mod types;
 
 pub(crate) use aggregates::AGGREGATES;
 pub use bind::{BindError, BindResult, Binder, Definer, open};
+pub(crate) use parts::with_parts;
 pub(crate) use scope::Named;
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
-pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, written_call};
+pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, slice_call, written_call};
 pub(crate) use syntax::{literal, text_literal};
 pub use types::{NUMERIC_DEFAULT, data_type_of};
 pub use weft_expr::{

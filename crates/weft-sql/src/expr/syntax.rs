@@ -1,8 +1,9 @@
 //! What the parser's trees of comparisons and intervals mean, for both engines.
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, CeilFloorKind, DataType as SqlType, DateTimeField, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, TrimWhereField, Value,
+    AccessExpr, BinaryOperator, CastKind, CeilFloorKind, DataType as SqlType, DateTimeField, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, Subscript, TrimWhereField,
+    Value,
 };
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, DataType, Error, Result};
@@ -114,6 +115,21 @@ pub fn written_call(expr: &Expr) -> Option<Expr> {
         }
         _ => return None,
     })
+}
+
+/// `root[lower:upper]` as a call, when the chain is that alone: a bound that is left out is the array's.
+pub fn slice_call(expr: &Expr) -> Result<Option<Expr>> {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else { return Ok(None) };
+    let [AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None })] = access_chain.as_slice()
+    else {
+        return Ok(None);
+    };
+    let bound = |bound: &Option<Expr>, open: i32| {
+        let open = || Expr::value(Value::Number(open.to_string(), false));
+        cast_to(bound.clone().unwrap_or_else(open), DataType::Integer)
+    };
+    let args = vec![(**root).clone(), bound(lower_bound, 1)?, bound(upper_bound, i32::MAX)?];
+    Ok(Some(call("weft_slice", args)))
 }
 
 /// `CAST(expr AS type)`; lengths of varchar and bits are tested afterwards, not cut.

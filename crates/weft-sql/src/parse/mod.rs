@@ -29,6 +29,7 @@ mod only;
 mod own;
 mod parsed;
 mod parser;
+mod parts;
 mod periods;
 mod plain_words;
 mod position;
@@ -63,6 +64,7 @@ pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own, Refresh};
 pub use parsed::Parsed;
+pub(crate) use parts::parts_of;
 pub use periods::{PeriodKind, moment_text, period_of};
 pub(crate) use periods::{period, written};
 pub use position::{position_of, span_position};

@@ -9,38 +9,74 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, MergeAction, OnConflictAction,
-    OnInsert, Statement, VisitMut, VisitorMut,
+    Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Insert, MergeAction,
+    MergeInsertKind, OnConflictAction, OnInsert, SetExpr, Statement, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
+use super::parts;
+
 /// Writes such assignments so, wherever there are some; those of subqueries stay.
-pub(super) fn written_singly(tree: &mut Statement) -> Result<()> {
-    match VisitMut::visit(tree, &mut Writer) {
+///
+/// Parts of columns that are assigned are put together ([`parts`]); `read` reads an expression.
+pub(super) fn written_singly(tree: &mut Statement, read: &dyn Fn(&str) -> Result<Expr>) -> Result<()> {
+    match VisitMut::visit(tree, &mut Writer { read }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
-struct Writer;
+struct Writer<'a> {
+    read: &'a dyn Fn(&str) -> Result<Expr>,
+}
 
-impl VisitorMut for Writer {
+impl Writer<'_> {
+    fn assignments(&self, list: &mut Vec<Assignment>) -> Result<()> {
+        singly(list)?;
+        parts::together(list, &self.read)
+    }
+
+    fn insert(&self, insert: &mut Insert) -> Result<()> {
+        if parts::has_parts(&insert.columns) {
+            let Some(SetExpr::Values(values)) = insert.source.as_mut().map(|source| &mut *source.body) else {
+                let message = "INSERT of parts of columns from a query is not supported";
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("make the whole value in the query"));
+            };
+            let rows = values.rows.iter_mut().map(|row| &mut row.content);
+            parts::together_in_rows(&mut insert.columns, rows, &self.read)?;
+        }
+        match &mut insert.on {
+            Some(OnInsert::OnConflict(conflict)) => match &mut conflict.action {
+                OnConflictAction::DoUpdate(update) => self.assignments(&mut update.assignments),
+                OnConflictAction::DoNothing => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn merge(&self, action: &mut MergeAction) -> Result<()> {
+        match action {
+            MergeAction::Update(update) => self.assignments(&mut update.assignments),
+            MergeAction::Insert(insert) if parts::has_parts(&insert.columns) => match &mut insert.kind {
+                MergeInsertKind::Values(values) => {
+                    let rows = values.rows.iter_mut().map(|row| &mut row.content);
+                    parts::together_in_rows(&mut insert.columns, rows, &self.read)
+                }
+                MergeInsertKind::Row => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+impl VisitorMut for Writer<'_> {
     type Break = Error;
 
     fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<Error> {
         let written = match statement {
-            Statement::Update(update) => singly(&mut update.assignments),
-            Statement::Insert(insert) => match &mut insert.on {
-                Some(OnInsert::OnConflict(conflict)) => match &mut conflict.action {
-                    OnConflictAction::DoUpdate(update) => singly(&mut update.assignments),
-                    OnConflictAction::DoNothing => Ok(()),
-                },
-                _ => Ok(()),
-            },
-            Statement::Merge(merge) => merge.clauses.iter_mut().try_for_each(|clause| match &mut clause.action {
-                MergeAction::Update(update) => singly(&mut update.assignments),
-                _ => Ok(()),
-            }),
+            Statement::Update(update) => self.assignments(&mut update.assignments),
+            Statement::Insert(insert) => self.insert(insert),
+            Statement::Merge(merge) => merge.clauses.iter_mut().try_for_each(|clause| self.merge(&mut clause.action)),
             _ => Ok(()),
         };
         written.map_or_else(ControlFlow::Break, ControlFlow::Continue)

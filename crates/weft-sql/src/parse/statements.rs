@@ -7,8 +7,8 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, frames, history, joins, locking, merge, only, own, periods, plain_words, row_assignments,
-    set_columns, subqueries, table_operations, tables, tokens, views, with,
+    conflict, constraints, frames, history, joins, locking, merge, only, own, parts, periods, plain_words,
+    row_assignments, set_columns, subqueries, table_operations, tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -64,7 +64,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = own::order_identity_options(own::without_freeze(tokens));
     let tokens = set_columns::with_moved_lists(source, tokens)?;
     let tokens = table_operations::with_known_operations(source, tokens)?;
-    let (tokens, taken) = conflict::take_conflict(tokens);
+    let (tokens, taken) = conflict::take_conflict(parts::with_named_subscripts(tokens));
     let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
     let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
     let mut parser = parser(&tokens);
@@ -74,7 +74,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))?;
     tree = with::put_behind_insert(tree);
     locking::pushed_down(&mut tree);
-    row_assignments::written_singly(&mut tree)?;
+    row_assignments::written_singly(&mut tree, &parse_expression)?;
     history::check_history(&tree)?;
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
     conflict::put_conflict(

@@ -51,7 +51,8 @@ pub(super) fn bind_assignments(
             let message = format!("multiple assignments to same column \"{}\"", shape.columns()[ordinal].name);
             return Err(Error::new(Code::SyntaxError, message).into());
         }
-        let value = bind_value(&assignment.value, shape, ordinal, scope, binder)?;
+        let old = Expr::column(ordinal, shape.columns()[ordinal].data_type);
+        let value = bind_value(&assignment.value, (shape, ordinal, old), scope, binder)?;
         if value.is_some() {
             check_not_set(&shape.table.def, ordinal)?;
         }
@@ -60,11 +61,10 @@ pub(super) fn bind_assignments(
     Ok(assignments)
 }
 
-/// Binds a value for a column; DEFAULT is none.
+/// Binds a value for a column, which has `old`; DEFAULT is none.
 pub(super) fn bind_value(
     expr: &SqlExpr,
-    shape: &TableShape,
-    ordinal: usize,
+    (shape, ordinal, old): (&TableShape, usize, Expr),
     scope: &Scope,
     binder: &mut Binder<'_>,
 ) -> BindResult<Option<Expr>> {
@@ -75,5 +75,5 @@ pub(super) fn bind_value(
         return Ok(None);
     }
     let column = &shape.columns()[ordinal];
-    binder.bind_assignment(expr, scope, column.data_type, &column.name).map(Some)
+    binder.bind_assigned(expr, scope, old, (column.data_type, &column.name)).map(Some)
 }

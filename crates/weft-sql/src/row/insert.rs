@@ -395,7 +395,8 @@ fn plan_rows(
         }
         let mut bound = Vec::with_capacity(exprs.len());
         for (expr, &ordinal) in exprs.iter().zip(targets) {
-            bound.push(bind_value(expr, shape, ordinal, &Scope::empty(), binder)?);
+            let old = Expr::literal(Value::Null, shape.columns()[ordinal].data_type);
+            bound.push(bind_value(expr, (shape, ordinal, old), &Scope::empty(), binder)?);
         }
         rows.push(bound);
     }
