@@ -31,10 +31,11 @@ use sqlparser::ast::{
 };
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
-use weft_sql::expr::{call, check_fields, compare_op, interval_cast, slice_call, written_call};
+use weft_sql::expr::{call, check_fields, compare_op, interval_cast, pattern_call, slice_call, written_call};
 use weft_sql::queries::names::{MARKER, column_name, folded};
 
 use super::apply::mark::ROWS;
+use super::dependent::is_aggregate;
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
 use super::{
@@ -74,7 +75,10 @@ impl VisitorMut for Rewriter {
             }
             with.cte_tables.iter_mut().for_each(|cte| write_start(&mut cte.query.body));
         }
-        match distinct_on::write_out(query).and_then(|()| body(&mut query.body)).and_then(|()| limits(query)) {
+        match distinct_on::write_out(query)
+            .and_then(|()| body(&mut query.body))
+            .and_then(|()| limits(query, self.depth == 1))
+        {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -315,6 +319,7 @@ fn written_or_refused(expr: &mut Expr, made: &mut usize) -> Result<bool> {
             *expr = call(weft_expr::builtins::FLIPPED, vec![(**of).clone()]);
         }
         Expr::Function(function) => {
+            refuse_names(function)?;
             if let FunctionArguments::Subquery(query) = &function.args {
                 *expr = call(ROWS, vec![Expr::Subquery(query.clone())]);
             }
@@ -322,6 +327,19 @@ fn written_or_refused(expr: &mut Expr, made: &mut usize) -> Result<bool> {
         _ => {}
     }
     Ok(false)
+}
+
+/// Refuses arguments with names that no function has: those that one has came to their places before.
+fn refuse_names(function: &Function) -> Result<()> {
+    let FunctionArguments::List(list) = &function.args else { return Ok(()) };
+    let named = list.args.iter().find_map(|arg| match arg {
+        FunctionArg::Named { name, .. } => Some(folded(name)),
+        _ => None,
+    });
+    let Some(name) = named else { return Ok(()) };
+    let message = format!("function {}(...) with an argument named \"{name}\" does not exist", function.name);
+    Err(Error::new(Code::UndefinedFunction, message)
+        .hint("check the names and the number of the arguments, or give them in their order"))
 }
 
 fn is_text_constant(expr: &Expr) -> bool {
@@ -379,16 +397,22 @@ fn quantified(expr: &Expr) -> Result<Expr> {
         Expr::AllOp { left, compare_op, right } => (left, compare_op, right, false),
         other => return Err(Error::internal(format!("no quantified comparison: {other}"))),
     };
+    if let Some(call) = pattern_call(left, op, right, any) {
+        return Ok(call);
+    }
     let op = compare_op(op).ok_or_else(|| {
         Error::new(Code::FeatureNotSupported, format!("the operator {op} with ANY or ALL is not supported"))
     })?;
     Ok(call(&quantified_name(op, any), vec![(**left).clone(), (**right).clone()]))
 }
 
-/// LIMIT '2' is LIMIT 2.
-fn limits(query: &mut Query) -> Result<()> {
+/// LIMIT '2' is LIMIT 2; of a query that is in none it has no columns.
+fn limits(query: &mut Query, is_outermost: bool) -> Result<()> {
     let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause else { return Ok(()) };
-    for expr in [limit.as_mut(), offset.as_mut().map(|offset| &mut offset.value)].into_iter().flatten() {
+    let offset = offset.as_mut().map(|offset| &mut offset.value);
+    for (expr, word) in [(limit.as_mut(), "LIMIT"), (offset, "OFFSET")] {
+        let Some(expr) = expr else { continue };
+        check_limit(expr, word, is_outermost)?;
         if let Expr::Value(value) = expr
             && let Value::SingleQuotedString(text) = &value.value
         {
@@ -399,6 +423,49 @@ fn limits(query: &mut Query) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses columns, aggregates and functions with many rows in a LIMIT or OFFSET.
+fn check_limit(expr: &Expr, word: &str, is_outermost: bool) -> Result<()> {
+    struct Parts {
+        queries: usize,
+    }
+    impl Visitor for Parts {
+        type Break = (Code, &'static str);
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<Self::Break> {
+            self.queries += 1;
+            ControlFlow::Continue(())
+        }
+
+        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Self::Break> {
+            self.queries -= 1;
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Self::Break> {
+            match expr {
+                _ if self.queries > 0 => ControlFlow::Continue(()),
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+                    ControlFlow::Break((Code::InvalidColumnReference, "variables"))
+                }
+                Expr::Function(_) if is_aggregate(expr) => ControlFlow::Break((Code::GroupingError, "aggregate")),
+                Expr::Function(function) if last_name(function).is_some_and(|name| gives_rows(&name)) => {
+                    ControlFlow::Break((Code::FeatureNotSupported, "set-returning"))
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    match Visit::visit(expr, &mut Parts { queries: 0 }) {
+        ControlFlow::Break((code, "variables")) if is_outermost => {
+            Err(Error::new(code, format!("argument of {word} must not contain variables")))
+        }
+        ControlFlow::Break((_, "variables")) | ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break((code, kind)) => {
+            Err(Error::new(code, format!("{kind} functions are not allowed in {word}")))
+        }
+    }
 }
 
 fn body(expr: &mut SetExpr) -> Result<()> {

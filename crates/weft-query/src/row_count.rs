@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use weft_format::{Code, Error};
+use weft_sql::queries::names::TIES;
 
 use super::error::wrap;
 
@@ -18,6 +19,8 @@ use super::error::wrap;
 pub(super) enum RowCount {
     Limit,
     Offset,
+    /// A LIMIT of `FETCH FIRST ... WITH TIES`, which never runs as a function.
+    Ties,
 }
 
 impl RowCount {
@@ -30,10 +33,26 @@ impl RowCount {
 
     fn negative(self) -> Error {
         let (code, word) = match self {
-            RowCount::Limit => (Code::InvalidRowCount, "LIMIT"),
+            RowCount::Limit | RowCount::Ties => (Code::InvalidRowCount, "LIMIT"),
             RowCount::Offset => (Code::InvalidRowOffset, "OFFSET"),
         };
         Error::new(code, format!("{word} must not be negative")).hint("give 0 or more, or NULL")
+    }
+}
+
+/// What stands for `FETCH FIRST ... WITH TIES` in a query.
+pub(super) fn ties() -> Arc<ScalarUDF> {
+    let signature = Signature::exact(vec![ArrowType::Int64], Volatility::Volatile);
+    Arc::new(ScalarUDF::new_from_impl(Checked { counts: RowCount::Ties, signature }))
+}
+
+/// The number of rows of a LIMIT, if rows that are like the last one belong to them.
+pub(super) fn with_ties(limit: &Expr) -> Option<&Expr> {
+    match limit {
+        Expr::ScalarFunction(function) if function.func.name() == TIES => function.args.first(),
+        Expr::Cast(cast) => with_ties(&cast.expr),
+        Expr::Alias(alias) => with_ties(&alias.expr),
+        _ => None,
     }
 }
 
@@ -49,6 +68,7 @@ impl ScalarUDFImpl for Checked {
         match self.counts {
             RowCount::Limit => "limit_rows",
             RowCount::Offset => "offset_rows",
+            RowCount::Ties => TIES,
         }
     }
 

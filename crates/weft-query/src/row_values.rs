@@ -24,6 +24,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
+use weft_sql::expr::{call, compare_op, pattern_call};
 use weft_sql::queries::names::MARKER;
 
 use super::dependent::is_aggregate;
@@ -64,20 +65,42 @@ pub(super) fn written_out(expr: &Expr, made: &mut usize) -> Result<Option<Expr>>
             }
             None => None,
         },
-        Expr::AnyOp { left, compare_op, right, .. } => match (row_of(left), &**right) {
-            (Some(row), Expr::Subquery(query)) => Some(any(&row, compare_op, (**query).clone(), made)?),
-            _ => None,
+        Expr::AnyOp { left, compare_op, right, .. } => match of_rows(left, compare_op, right, true)? {
+            Some((row, query)) => Some(any(&row, compare_op, query, made)?),
+            None => None,
         },
-        Expr::AllOp { left, compare_op, right } => match (row_of(left), &**right) {
-            (Some(row), Expr::Subquery(query)) => {
-                let compared = told(&row, compare_op, (**query).clone(), made)?;
+        Expr::AllOp { left, compare_op, right } => match of_rows(left, compare_op, right, false)? {
+            Some((row, query)) => {
+                let compared = told(&row, compare_op, query, made)?;
                 let right = Box::new(Expr::Subquery(Box::new(compared)));
                 Some(Expr::AllOp { left: Box::new(truth()), compare_op: BinaryOperator::Eq, right })
             }
-            _ => None,
+            None => None,
         },
         _ => None,
     })
+}
+
+/// The row and the query whose rows it is compared with: of a single value only where its operator is no comparison,
+/// for which the planner has a way.
+fn of_rows(left: &Expr, op: &BinaryOperator, right: &Expr, any: bool) -> Result<Option<(Vec<Expr>, Query)>> {
+    let is_comparison = compare_op(op).is_some();
+    let row = match row_of(left) {
+        Some(row) => row,
+        None if is_comparison => return Ok(None),
+        None => vec![left.clone()],
+    };
+    match right {
+        Expr::Subquery(query) => Ok(Some((row, (**query).clone()))),
+        array if !is_comparison && pattern_call(left, op, array, any).is_none() => {
+            let mut query = parsed("SELECT unnest(NULL)")?;
+            if let SetExpr::Select(select) = &mut *query.body {
+                select.projection = vec![SelectItem::UnnamedExpr(call("unnest", vec![array.clone()]))];
+            }
+            Ok(Some((row, query)))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Refuses rows with aggregates or windows: in a subquery they would be of that.
@@ -230,6 +253,7 @@ fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr> 
     }
     let each = |op: &BinaryOperator| left.iter().zip(right).map(|(a, b)| binary(a, op, b)).collect::<Vec<_>>();
     match op {
+        _ if left.len() == 1 => Ok(matching(&left[0], op, &right[0])),
         B::Eq => joined(each(op), &B::And).ok_or_else(unequal),
         B::NotEq => joined(each(op), &B::Or).ok_or_else(unequal),
         B::Lt | B::LtEq | B::Gt | B::GtEq => {
@@ -244,6 +268,18 @@ fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr> 
         }
         other => Err(Error::new(Code::FeatureNotSupported, format!("the operator {other} of rows is not supported"))
             .hint("write it for each column")),
+    }
+}
+
+/// A comparison of two values; LIKE has words.
+fn matching(left: &Expr, op: &BinaryOperator, right: &Expr) -> Expr {
+    use BinaryOperator as B;
+    let (expr, pattern) = (Box::new(nested(left.clone())), Box::new(right.clone()));
+    let negated = matches!(op, B::PGNotLikeMatch | B::PGNotILikeMatch);
+    match op {
+        B::PGLikeMatch | B::PGNotLikeMatch => Expr::Like { negated, any: false, expr, pattern, escape_char: None },
+        B::PGILikeMatch | B::PGNotILikeMatch => Expr::ILike { negated, any: false, expr, pattern, escape_char: None },
+        _ => binary(left, op, right),
     }
 }
 

@@ -46,6 +46,7 @@ use super::plain::PlainInputs;
 use super::pool::{MERGE_PART, QueryPool};
 use super::repeated::OnceEach;
 use super::routines;
+use super::row_count;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::single_distinct::SingleDistinct;
@@ -160,7 +161,7 @@ pub(super) fn session_state(
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
     scalars.push(Arc::new(ArrayOfRows::function()));
-    scalars.extend(percentiles::functions().into_iter().chain([frames::mark()]));
+    scalars.extend(percentiles::functions().into_iter().chain([frames::mark(), row_count::ties()]));
     scalars.extend(catalog::functions());
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);

@@ -26,7 +26,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, internal_err};
 use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_aggregate::count::count;
-use datafusion::functions_window::expr_fn::row_number;
+use datafusion::functions_window::expr_fn::{rank, row_number};
 use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{
@@ -34,7 +34,8 @@ use datafusion::logical_expr::logical_plan::{
 };
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, cast, lit, not,
+    BinaryExpr, Expr, ExprFunctionExt, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, cast, lit,
+    not,
 };
 use datafusion::optimizer::AnalyzerRule;
 use weft_format::{Code, Error};
@@ -52,7 +53,7 @@ use super::error::wrap;
 use super::functions::Kept;
 use super::lifted::told_apart;
 use super::membership::{Applies, Context, Place, Rewriter, is_single_row, nullable};
-use super::row_count::RowCount;
+use super::row_count::{RowCount, with_ties};
 use super::semantics::has_node;
 
 /// Subqueries as conditions and values; conditions on aggregates.
@@ -86,11 +87,7 @@ impl AnalyzerRule for Subqueries {
 }
 
 fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPlan>> {
-    let mut has_some = false;
-    plan.apply_expressions(|expr| {
-        has_some |= has_subquery(expr);
-        Ok(if has_some { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
+    let has_some = has_subquery_of_its_own(&plan)?;
     if has_some {
         check_belonging(&plan)?;
     }
@@ -108,9 +105,7 @@ fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPl
         LogicalPlan::Values(values) if has_some || LogicalPlan::Values(values.clone()).contains_outer_reference() => {
             node(values_apart(values)?, context)
         }
-        LogicalPlan::Limit(limit) if LogicalPlan::Limit(limit.clone()).contains_outer_reference() => {
-            numbered(limit, context).map(Transformed::yes)
-        }
+        LogicalPlan::Limit(limit) if is_computed(&limit) => numbered(limit, context).map(Transformed::yes),
         plan if !has_some => Ok(Transformed::no(plan)),
         LogicalPlan::Join(join) => on_conditions(join, context).map(Transformed::yes),
         plan @ (LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_)) => {
@@ -129,29 +124,69 @@ fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPl
     }
 }
 
-/// LIMIT and OFFSET that name columns of the query around, as a condition on the rows' numbers.
+/// Whether LIMIT or OFFSET is more than the engine computes before it runs: names columns of the query around, has a
+/// subquery, is no integer, or takes rows that are like the last one.
+fn is_computed(limit: &Limit) -> bool {
+    let is_integer = |expr: &Expr| match expr.get_type(&DFSchema::empty()) {
+        Ok(known) => known.is_integer() || known.is_null() || matches!(known, ArrowType::Utf8),
+        Err(_) => true,
+    };
+    let is_it = |expr: &Expr| has_subquery(expr) || with_ties(expr).is_some() || !is_integer(expr);
+    [&limit.skip, &limit.fetch].into_iter().flatten().any(|expr| is_it(expr))
+        || LogicalPlan::Limit(limit.clone()).contains_outer_reference()
+}
+
+/// Such a LIMIT and OFFSET as a condition on the rows' numbers; with ties, on their ranks.
 fn numbered(limit: Limit, context: Context<'_>) -> Result<LogicalPlan> {
+    if let LogicalPlan::Projection(shown) = &*limit.input
+        && matches!(&*shown.input, LogicalPlan::Sort(_))
+    {
+        // What the rows are ordered by may not be shown.
+        let below = numbered(Limit { input: Arc::clone(&shown.input), ..limit.clone() }, context)?;
+        return LogicalPlanBuilder::from(below).project(shown.expr.clone())?.build();
+    }
     let (input, order) = match &*limit.input {
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => (&sort.input, sort.expr.clone()),
         _ => (&limit.input, Vec::new()),
     };
     let shown: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
-    let name = format!("{MARKER}row{}", context.number());
-    let number = match order.is_empty() {
-        true => row_number(),
-        false => row_number().order_by(order).build()?,
+    let made = context.number();
+    let over = |function: Expr, name: &str| -> Result<(Expr, Expr)> {
+        let name = format!("{MARKER}{name}{made}");
+        let function = if order.is_empty() { function } else { function.order_by(order.clone()).build()? };
+        Ok((function.alias(&name), cast(Expr::Column(Column::from_name(&name)), ArrowType::Int64)))
     };
-    let input = LogicalPlanBuilder::from(input.as_ref().clone()).window(vec![number.alias(&name)])?;
-    let number = cast(Expr::Column(Column::from_name(&name)), ArrowType::Int64);
+    let (function, number) = over(row_number(), "row")?;
+    let mut functions = vec![function];
     let none = || lit(0_i64);
-    let rows = |count: Box<Expr>, counts| RowCount::of(counts, cast(*count, ArrowType::Int64));
-    let skipped = coalesce(vec![limit.skip.map_or_else(none, |skip| rows(skip, RowCount::Offset)), none()]);
+    let rows = |count: Expr, counts| RowCount::of(counts, cast(count, ArrowType::Int64));
+    let skipped = coalesce(vec![limit.skip.map_or_else(none, |skip| rows(*skip, RowCount::Offset)), none()]);
     let mut taken = number.clone().gt(skipped.clone());
     if let Some(fetch) = limit.fetch {
-        let fetch = rows(fetch, RowCount::Limit);
-        taken = taken.and(fetch.clone().is_null().or((number.clone() - skipped).lt_eq(fetch)));
+        let wanted = |count: Expr| coalesce(vec![rows(count, RowCount::Limit), lit(i64::MAX)]);
+        taken = taken.and(match with_ties(&fetch) {
+            Some(count) => {
+                let (function, rank) = over(rank(), "rank")?;
+                functions.push(function);
+                let count = wanted(count.clone());
+                (rank - skipped).lt_eq(count.clone()).and(count.gt(none()))
+            }
+            None => (number.clone() - skipped).lt_eq(wanted(*fetch)),
+        });
     }
-    input.filter(taken)?.sort(vec![number.sort(true, false)])?.project(shown)?.build()
+    let filter = LogicalPlanBuilder::from(input.as_ref().clone()).window(functions)?.filter(taken)?.build()?;
+    let filter = if has_subquery_of_its_own(&filter)? { node(filter, context)?.data } else { filter };
+    LogicalPlanBuilder::from(filter).sort(vec![number.sort(true, false)])?.project(shown)?.build()
+}
+
+/// Whether an expression of a node has a subquery.
+fn has_subquery_of_its_own(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found |= has_subquery(expr);
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
 }
 
 /// Rows of VALUES that are more than constants, each as a query.

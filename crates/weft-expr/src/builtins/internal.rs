@@ -1,10 +1,11 @@
 //! Numbers that are not PostgreSQL's: of forms that there are defaults for there, and of functions that a statement's
 //! text is rewritten to.
 
-use weft_format::{Code, DataType, Error, Result, Value};
+use weft_format::{Code, DataType, Element, Error, Result, Value};
 
 use super::builtin::{Arg, Builtin, Call, builtin};
 use super::parts::{put_element, put_json, put_slice, slice};
+use super::patterns::quantified;
 use crate::domains;
 use crate::tree::EvalContext;
 
@@ -23,6 +24,8 @@ const PUT_SLICE: u32 = FIRST + 903;
 const PUT_JSON: u32 = FIRST + 904;
 /// `weft_slice`
 const SLICE_OF: u32 = FIRST + 905;
+/// `weft_quantified`
+const QUANTIFIED: u32 = FIRST + 906;
 
 pub(super) static ROWS: &[Builtin] = &[
     builtin(NEXT_NUMBER, "weft_next_number", &[Arg::Of(DataType::BigInt)], DataType::BigInt, next_number).volatile(),
@@ -35,11 +38,14 @@ pub(super) static ROWS: &[Builtin] = &[
         .giving(|args| args[0]),
     builtin(PUT_SLICE, "weft_put_slice", SLICE, DataType::Text, put_slice).lenient().giving(|args| args[0]),
     builtin(SLICE_OF, "weft_slice", &[Arg::AnyArray, INT, INT], DataType::Text, slice).giving(|args| args[0]),
+    builtin(QUANTIFIED, "weft_quantified", PATTERNS, DataType::Boolean, quantified).lenient(),
     builtin(PUT_JSON, "weft_put_json", &[JSONB, JSONB, Arg::Any], DataType::Jsonb, put_json).variadic().lenient(),
 ];
 
 const INT: Arg = Arg::Of(DataType::Integer);
 const JSONB: Arg = Arg::Of(DataType::Jsonb);
+const TEXT: Arg = Arg::Of(DataType::Text);
+const PATTERNS: &[Arg] = &[TEXT, Arg::Of(DataType::Boolean), TEXT, Arg::Of(DataType::Array(Element::Text))];
 const SLICE: &[Arg] = &[Arg::AnyArray, Arg::AnyArray, Arg::Of(DataType::Text), INT, INT];
 
 /// The next number of one of the statement's sequences ([`crate::Numbers`]).

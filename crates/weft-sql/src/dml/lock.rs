@@ -133,8 +133,12 @@ fn take_bounds(query: &mut Query) -> Result<[Option<Expr>; 2]> {
         None => (None, None),
     };
     if let Some(fetch) = query.fetch.take() {
-        if fetch.with_ties || fetch.percent {
-            return Err(unsupported("SKIP LOCKED with FETCH ... WITH TIES or PERCENT"));
+        if fetch.with_ties {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(Error::new(Code::SyntaxError, message));
+        }
+        if fetch.percent {
+            return Err(unsupported("SKIP LOCKED with FETCH ... PERCENT"));
         }
         limit = Some(fetch.quantity.map_or_else(|| number(1), Ok)?);
     }

@@ -531,6 +531,9 @@ impl<'a> Binder<'a> {
         any: bool,
         scope: &Scope,
     ) -> BindResult<Expr> {
+        if let Some(call) = super::pattern_call(value, op, array, any) {
+            return self.bind(&call, scope, None);
+        }
         let Some(op) = super::compare_op(op) else { return unsupported("this comparison with an array") };
         let value_typed = if self.is_untyped(value) { None } else { Some(self.bind(value, scope, None)?) };
         let array_typed = if self.is_untyped(array) { None } else { Some(self.bind(array, scope, None)?) };

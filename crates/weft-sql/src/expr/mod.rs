@@ -25,7 +25,7 @@ pub(crate) use parts::with_parts;
 pub(crate) use scope::Named;
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
-pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, slice_call, written_call};
+pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, pattern_call, slice_call, written_call};
 pub(crate) use syntax::{literal, text_literal};
 pub use types::{NUMERIC_DEFAULT, data_type_of};
 pub use weft_expr::{

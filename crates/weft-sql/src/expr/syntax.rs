@@ -117,6 +117,24 @@ pub fn written_call(expr: &Expr) -> Option<Expr> {
     })
 }
 
+/// `text LIKE ANY (array)` and its kin as a call; none: the operator is not one of patterns.
+pub fn pattern_call(left: &Expr, op: &BinaryOperator, array: &Expr, any: bool) -> Option<Expr> {
+    use BinaryOperator as B;
+    let sign = match op {
+        B::PGLikeMatch => "~~",
+        B::PGILikeMatch => "~~*",
+        B::PGNotLikeMatch => "!~~",
+        B::PGNotILikeMatch => "!~~*",
+        B::PGRegexMatch => "~",
+        B::PGRegexIMatch => "~*",
+        B::PGRegexNotMatch => "!~",
+        B::PGRegexNotIMatch => "!~*",
+        _ => return None,
+    };
+    let (sign, any) = (Value::SingleQuotedString(sign.into()), Value::Boolean(any));
+    Some(call("weft_quantified", vec![Expr::value(sign), Expr::value(any), left.clone(), array.clone()]))
+}
+
 /// `root[lower:upper]` as a call, when the chain is that alone: a bound that is left out is the array's.
 pub fn slice_call(expr: &Expr) -> Result<Option<Expr>> {
     let Expr::CompoundFieldAccess { root, access_chain } = expr else { return Ok(None) };

@@ -130,7 +130,7 @@ impl Dialect for WeftDialect {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
-        if let Some(compared) = self.parse_distinct(parser, expr) {
+        if let Some(compared) = self.parse_distinct(parser, expr).or_else(|| parse_quantified(parser, expr)) {
             return Some(compared);
         }
         let is = |place: usize, keyword: Keyword| is_next(parser, place, keyword);
@@ -176,6 +176,42 @@ impl Dialect for WeftDialect {
         supports_unicode_string_literal,
         supports_xml_expressions,
     );
+}
+
+/// `LIKE ANY (...)`, `NOT ILIKE ALL (...)`, `@> ANY (...)`: operators that the parser does not take there. Those of
+/// patterns have signs, too.
+fn parse_quantified(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = is_next(parser, 0, Keyword::NOT);
+    let first = usize::from(negated);
+    let (is_like, is_ilike) = (is_next(parser, first, Keyword::LIKE), is_next(parser, first, Keyword::ILIKE));
+    let op = match (&parser.peek_nth_token_ref(first).token, negated) {
+        _ if is_like && negated => BinaryOperator::PGNotLikeMatch,
+        _ if is_like => BinaryOperator::PGLikeMatch,
+        _ if is_ilike && negated => BinaryOperator::PGNotILikeMatch,
+        _ if is_ilike => BinaryOperator::PGILikeMatch,
+        (Token::AtArrow, false) => BinaryOperator::AtArrow,
+        (Token::ArrowAt, false) => BinaryOperator::ArrowAt,
+        (Token::Overlap, false) => BinaryOperator::PGOverlap,
+        (Token::Question, false) => BinaryOperator::Question,
+        (Token::CaretAt, false) => BinaryOperator::PGStartsWith,
+        _ => return None,
+    };
+    let quantifier =
+        [Keyword::ANY, Keyword::SOME, Keyword::ALL].into_iter().find(|of| is_next(parser, first + 1, *of))?;
+    if parser.peek_nth_token_ref(first + 2).token != Token::LParen {
+        return None;
+    }
+    (0..first + 3).for_each(|_| drop(parser.next_token()));
+    let is_query = [Keyword::SELECT, Keyword::WITH, Keyword::VALUES].iter().any(|word| is_next(parser, 0, *word));
+    let right = if is_query { parser.parse_query().map(Expr::Subquery) } else { parser.parse_expr() };
+    Some(right.and_then(|right| {
+        parser.expect_token(&Token::RParen)?;
+        let (left, right) = (Box::new(expr.clone()), Box::new(right));
+        Ok(match quantifier {
+            Keyword::ALL => Expr::AllOp { left, compare_op: op, right },
+            other => Expr::AnyOp { left, compare_op: op, right, is_some: other == Keyword::SOME },
+        })
+    }))
 }
 
 /// `B'101'` and `X'1F'`: texts, which the type of bits reads.

@@ -24,6 +24,7 @@ mod lock;
 mod locking;
 mod marks;
 mod merge;
+mod named_arguments;
 mod names;
 mod only;
 mod own;

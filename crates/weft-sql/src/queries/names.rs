@@ -20,11 +20,15 @@ use weft_format::enums::{self, EnumId};
 use weft_format::{Code, Error, Result};
 
 use crate::domains;
+use crate::expr::call;
 
 /// Expressions may be nested this deep.
 const DEPTH_MAX: usize = 1_000;
 /// A query may name this many tables: planning a join of n takes n² steps and more.
 const RELATIONS_MAX: usize = 200;
+
+/// The function whose call is a LIMIT that takes rows which are like the last one: `FETCH FIRST ... WITH TIES`.
+pub const TIES: &str = "\u{1}ties";
 
 /// Starts the part of a name that is not shown.
 pub const MARKER: char = '\u{1}';
@@ -39,6 +43,11 @@ pub fn name_columns(query: &mut Query) {
     let _ = VisitMut::visit(query, &mut Namer);
 }
 
+fn as_bigint(expr: Expr) -> Expr {
+    let data_type = sqlparser::ast::DataType::BigInt(None);
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
+}
+
 struct Namer;
 
 impl VisitorMut for Namer {
@@ -50,6 +59,7 @@ impl VisitorMut for Namer {
             return ControlFlow::Continue(());
         };
         let rows = fetch.quantity.unwrap_or_else(|| Expr::value(sqlparser::ast::Value::Number("1".into(), false)));
+        let rows = if fetch.with_ties { call(TIES, vec![as_bigint(rows)]) } else { rows };
         match &mut query.limit_clause {
             Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(rows),
             other => {
@@ -306,9 +316,16 @@ impl Visitor for Checker {
             return refuse("this clause of another dialect");
         }
         if let Some(fetch) = &query.fetch
-            && (fetch.with_ties || fetch.percent)
+            && fetch.with_ties
+            && query.order_by.is_none()
         {
-            return refuse("FETCH with ties or a percentage");
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return ControlFlow::Break(Error::new(Code::SyntaxError, message));
+        }
+        if let Some(fetch) = &query.fetch
+            && fetch.percent
+        {
+            return refuse("FETCH of a percentage");
         }
         if let Err(error) = check_order(query) {
             return ControlFlow::Break(error);

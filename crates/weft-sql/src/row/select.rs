@@ -6,6 +6,7 @@ use sqlparser::ast::{
     Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, Query, Select,
     SelectFlavor, SelectItem, SetExpr,
 };
+use weft_expr::is_number;
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::TableRef;
 
@@ -80,6 +81,7 @@ impl Window {
             let bound = planner.binder.bind(expr, &Scope::empty(), Some(DataType::BigInt))?;
             match bound.data_type {
                 DataType::SmallInt | DataType::Integer | DataType::BigInt => Ok(bound),
+                other if is_number(other) => Ok(bound.cast_to(DataType::BigInt)),
                 _ => Err(BindError::Unsupported("a LIMIT that is not an integer".into())),
             }
         };

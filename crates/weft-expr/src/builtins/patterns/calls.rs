@@ -80,16 +80,47 @@ pub(in crate::builtins) static ROWS: &[Builtin] = &[
 ];
 
 fn matches(call: &Call<'_>, any_case: bool, wanted: bool) -> Result<Value> {
-    let pattern = Pattern::of(call.text(1), Options { any_case, ..Options::ADVANCED })?;
-    Ok(Value::Bool(pattern.search(call.text(0)).is_match()? == wanted))
+    Ok(Value::Bool(fits(call.text(0), call.text(1), any_case)? == wanted))
+}
+
+fn fits(text: &str, pattern: &str, any_case: bool) -> Result<bool> {
+    Pattern::of(pattern, Options { any_case, ..Options::ADVANCED })?.search(text).is_match()
 }
 
 fn is_like(call: &Call<'_>, any_case: bool, wanted: bool) -> Result<Value> {
-    let (text, pattern) = (call.text(0), call.text(1));
+    Ok(Value::Bool(fits_like(call.text(0), call.text(1), any_case)? == wanted))
+}
+
+fn fits_like(text: &str, pattern: &str, any_case: bool) -> Result<bool> {
     let found = if any_case { like_any_case(text, pattern, Some('\\')) } else { like(text, pattern, Some('\\')) };
-    let found = found
-        .ok_or_else(|| Error::new(Code::InvalidEscapeSequence, "LIKE pattern must not end with escape character"))?;
-    Ok(Value::Bool(found == wanted))
+    found.ok_or_else(|| Error::new(Code::InvalidEscapeSequence, "LIKE pattern must not end with escape character"))
+}
+
+/// `weft_quantified(operator, whether any is enough, text, patterns)`: `text LIKE ANY (patterns)` and its kin.
+pub(in crate::builtins) fn quantified(call: &Call<'_>) -> Result<Value> {
+    let (operator, any) = (call.text(0), call.bool(1));
+    let Value::Array(patterns) = &call.args[3] else { return Ok(Value::Null) };
+    let patterns = patterns.values(DataType::Text);
+    if call.is_null(2) {
+        return Ok(if patterns.is_empty() { Value::Bool(!any) } else { Value::Null });
+    }
+    let wanted = !operator.starts_with('!');
+    let plain = operator.trim_start_matches('!');
+    let any_case = plain.ends_with('*');
+    let mut has_null = false;
+    for pattern in &patterns {
+        let Value::Text(pattern) = pattern else {
+            has_null = true;
+            continue;
+        };
+        let text = call.text(2);
+        let found =
+            if plain.starts_with("~~") { fits_like(text, pattern, any_case) } else { fits(text, pattern, any_case) };
+        if (found? == wanted) == any {
+            return Ok(Value::Bool(any));
+        }
+    }
+    Ok(if has_null { Value::Null } else { Value::Bool(!any) })
 }
 
 /// The options of an argument, if there is one, for a function that has no use for `g`.

@@ -24,7 +24,7 @@ mod similar;
 mod sweep;
 mod tokens;
 
-pub(super) use calls::ROWS;
+pub(super) use calls::{ROWS, quantified};
 pub(super) use matcher::{Matcher, MatcherOptions};
 
 #[cfg(test)]
