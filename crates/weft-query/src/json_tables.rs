@@ -48,7 +48,7 @@ fn text(text: &str) -> Expr {
 }
 
 /// What gives the columns of `json_each` and its kin; none when a function is another one.
-fn columns_of_each(name: &str, object: &Expr) -> Option<[Expr; 2]> {
+pub(super) fn columns_of_each(name: &str, object: &Expr) -> Option<[Expr; 2]> {
     let (of, what) = split(name)?;
     let values = match what {
         "each" => "values",

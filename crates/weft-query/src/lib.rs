@@ -90,6 +90,7 @@ mod routines;
 mod row_count;
 mod row_forms;
 mod row_values;
+mod rows_from;
 mod scan;
 mod semantics;
 mod series;

@@ -171,9 +171,7 @@ impl Rewriter {
                 }
             }
             Expr::Substring { .. } | Expr::SimilarTo { .. } | Expr::Position { .. } | Expr::Overlay { .. } => {
-                if let Some(call) = written_call(expr) {
-                    *expr = call;
-                }
+                written_call(expr).into_iter().for_each(|call| *expr = call);
             }
             Expr::Interval(interval) => {
                 check_fields(interval)?;

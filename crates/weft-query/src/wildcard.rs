@@ -25,6 +25,7 @@ use super::from_functions;
 use super::json_tables;
 use super::outer_names;
 use super::period_stars;
+use super::rows_from;
 use super::using;
 use super::whole_rows;
 
@@ -52,7 +53,9 @@ impl VisitorMut for Expander<'_> {
 
     /// The columns that an alias names are the first ones: the planner wants names of all.
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        let written = json_tables::write_out(self, factor).and_then(|()| from_functions::write_out(factor));
+        let written = rows_from::write_out(factor)
+            .and_then(|()| json_tables::write_out(self, factor))
+            .and_then(|()| from_functions::write_out(factor));
         if let Err(error) = written {
             return ControlFlow::Break(error);
         }

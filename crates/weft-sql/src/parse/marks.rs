@@ -11,6 +11,7 @@ use sqlparser::tokenizer::{Token, Whitespace};
 
 use super::frames::FRAME;
 use super::joins::AS;
+use super::rows_from::ROWS_FROM;
 use super::tokens::tokenize;
 
 /// Such a text without marks.
@@ -28,6 +29,11 @@ pub(crate) fn as_written(text: &str) -> Cow<'_, str> {
     while let Some(at) = tokens.iter().position(|token| is_mark(token, FRAME)) {
         if !write_frame(&mut tokens, at) {
             return Cow::Borrowed(text);
+        }
+    }
+    for token in &mut tokens {
+        if is_mark(token, ROWS_FROM) {
+            *token = Token::make_word("ROWS FROM ", None);
         }
     }
     Cow::Owned(tokens.iter().filter(|token| **token != Token::EOF).map(Token::to_string).collect())

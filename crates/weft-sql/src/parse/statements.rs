@@ -8,7 +8,7 @@ use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
     conflict, constraints, frames, history, joins, locking, merge, named_arguments, only, own, parts, periods,
-    plain_words, row_assignments, set_columns, subqueries, table_operations, tables, tokens, views, with,
+    plain_words, row_assignments, rows_from, set_columns, subqueries, table_operations, tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -65,7 +65,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = set_columns::with_moved_lists(source, tokens)?;
     let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(parts::with_named_subscripts(tokens));
-    let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
+    let tokens = merge::with_plain_actions(subqueries::written_plainly(rows_from::written_plainly(tokens)));
     let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
     let mut parser = parser(&tokens);
     let mut tree = parser
