@@ -96,7 +96,7 @@ pub fn quarantine(
     for (id, error) in broken {
         let Some(index) = engine.core.catalog.by_id(id).and_then(Relation::into_index) else { continue };
         let mut txn = engine.begin()?;
-        txn.rebuild_index(&index)?;
+        txn.rebuild_index(index.def.namespace, &index.def.name)?;
         txn.commit()?;
         let (name, error) = (index.def.name.clone(), error.message().to_owned());
         report.taken.push(Quarantined { name, file: None, error, rows: 0, keys: None });

@@ -163,12 +163,21 @@ impl Transaction {
     }
 
     /// Drops an index and makes it again from the rows of its table, under its name and number, whatever depends on it.
-    pub(crate) fn rebuild_index(&mut self, relation: &IndexRef) -> Result<()> {
-        let gone = || Error::new(Code::UndefinedObject, format!("index {:?} does not exist", relation.def.name));
+    /// Waits for the transactions that write to its table.
+    pub fn rebuild_index(&mut self, namespace: SchemaId, name: &str) -> Result<()> {
+        self.core().check_writable()?;
+        let gone = || Error::new(Code::UndefinedObject, format!("index {name:?} does not exist"));
+        let relation = &self.index_relation(namespace, name).ok_or_else(gone)?;
         let index = &relation.index;
         let t = self.current(index.table()).ok_or_else(gone)?;
-        self.lock_relation_name(relation.def.namespace, &relation.def.name)?;
-        self.lock_table(&t, LockMode::EXCLUSIVE)?;
+        if !OwnDdl::creates(&self.ddl, relation.id()) {
+            self.lock_relation_name(namespace, name)?;
+            self.lock_table(&t, LockMode::EXCLUSIVE)?;
+            if relation.drop_ts() != Timestamp::MAX {
+                let message = format!("index {name:?} was dropped by a concurrent transaction");
+                return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
+            }
+        }
         self.ddl.push(OwnDdl::Drop(relation.clone().into()));
         self.journal.note(|| Step::Ddl);
         let new = NewIndex {

@@ -21,6 +21,7 @@ use super::lexemes::is_word;
 use super::lock::{LockTables, lock_tables};
 use super::names::fold;
 use super::parser::{expect_end, parser, syntax_error, word};
+use super::reindex::{Reindex, reindex};
 use super::rights::{RightsStatement, may_be_rights, rights_statement};
 
 /// A statement that the SQL parser does not know.
@@ -63,6 +64,8 @@ pub enum Own {
     AsOf(Box<AsOf>),
     /// CREATE, ALTER and DROP DOMAIN
     Domain(Box<DomainStatement>),
+    /// REINDEX
+    Reindex(Reindex),
     /// CREATE, ALTER and DROP FUNCTION
     Function(Box<FunctionStatement>),
 }
@@ -176,6 +179,9 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if parser.parse_keyword(Keyword::ANALYZE) || word(parser, "analyse") {
         skip_options(parser, &["verbose"])?;
         return Ok(Some(Own::Analyze(tables(parser)?)));
+    }
+    if word(parser, "reindex") {
+        return reindex(parser).map(|reindex| Some(Own::Reindex(reindex)));
     }
     if word(parser, "backup") {
         parser.expect_keyword(Keyword::TO)?;

@@ -48,6 +48,7 @@ mod parts;
 mod past;
 mod plan;
 mod planned;
+mod reindex;
 mod rights;
 mod run;
 mod schemas;

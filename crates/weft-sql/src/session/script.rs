@@ -142,6 +142,7 @@ impl Session {
     pub fn runs_outside_transactions(prepared: &Prepared) -> bool {
         match &prepared.parsed {
             Parsed::Checkpoint | Parsed::Own(Own::Vacuum(_) | Own::Backup(_)) => true,
+            Parsed::Own(Own::Reindex(reindex)) => reindex.is_alone(),
             Parsed::Own(_) | Parsed::SetConstraints { .. } => false,
             Parsed::Sql { statement, .. } => match &**statement {
                 Statement::CreateIndex(create) => create.concurrently,

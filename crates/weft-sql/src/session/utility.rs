@@ -19,7 +19,7 @@ use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
     Client, Prepared, Session, alter_view, backup, cursors, definitions, domains, functions, locks, maintenance,
-    materialized, objects, past, rights, schemas, user_types, views,
+    materialized, objects, past, reindex, rights, schemas, user_types, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
@@ -528,6 +528,7 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         Own::Backup(dest) => backup::run(session, dest),
         Own::Refresh(refresh) => materialized::refresh(session, refresh, source),
         Own::Lock(lock) => locks::lock(session, lock),
+        Own::Reindex(of) => reindex::run(session, of),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
