@@ -243,8 +243,32 @@ fn defined(alias: &TableAlias) -> Result<Vec<Column>> {
     alias.columns.iter().map(column).collect()
 }
 
+/// The columns of a call that gives rows, in a result: `(json_each(j)).*`, `(json_populate_record(NULL::t, j)).*`.
+pub(super) fn columns_of_call(expander: &Expander<'_>, expr: &Expr) -> Result<Option<Vec<(String, Expr)>>> {
+    let Some((name, mut given)) = called_in_expr(expr) else { return Ok(None) };
+    if let [object] = &given[..]
+        && let Some([keys, values]) = columns_of_each(&name, object)
+    {
+        let rows = |column: Expr| call("unnest", vec![column]);
+        return Ok(Some(vec![("key".to_owned(), rows(keys)), ("value".to_owned(), rows(values))]));
+    }
+    let Some(record) = Record::named(&name).filter(|record| record.is_populated && given.len() == 2) else {
+        return Ok(None);
+    };
+    let columns = populated(expander, &given.remove(0), &name, None)?;
+    let [object] = &given[..] else { return Ok(None) };
+    let what = if record.is_set { "records" } else { "record" };
+    let object = call(&format!("weft_{}_{what}", record.of), vec![object.clone(), text(&name)]);
+    let object = if record.is_set { call("unnest", vec![object]) } else { object };
+    let field = |column: Column| {
+        let args = vec![object.clone(), text(&column.name), column.default];
+        (column.name, call(JSON_FIELD, args))
+    };
+    Ok(Some(columns.into_iter().map(field).collect()))
+}
+
 /// The columns of the table that NULL is cast to.
-fn populated(expander: &mut Expander<'_>, base: &Expr, name: &str, list: Option<&TableAlias>) -> Result<Vec<Column>> {
+fn populated(expander: &Expander<'_>, base: &Expr, name: &str, list: Option<&TableAlias>) -> Result<Vec<Column>> {
     let base = match base {
         Expr::Nested(inner) => return populated(expander, inner, name, list),
         base => base,

@@ -89,6 +89,7 @@ mod rewrite;
 mod routines;
 mod row_count;
 mod row_forms;
+mod row_sources;
 mod row_values;
 mod rows_from;
 mod scan;

@@ -22,20 +22,28 @@ use sqlparser::ast::{
     FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
     VisitMut, VisitorMut,
 };
+use weft_expr::builtins::JSON_ROW;
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
+use weft_sql::parse::ALL_COLUMNS;
 use weft_sql::queries::names::{column_name, folded};
 
 use super::fields::{Expander, Field, has_no_options, is_plain_wildcard};
+use super::json_tables::columns_of_call;
 use super::present_rows::{Known, find, is_there, mark, there};
 use super::row_forms::{Row, boolean, name_of, parts_of, rows_of, where_there};
+use super::row_sources::{ROW_VALUE, hands_on, names_one, row_columns};
 
 /// Writes out whole rows in a SELECT.
 pub(super) fn write_out(expander: &mut Expander<'_>, select: &mut Select, marked: Vec<String>) -> Result<()> {
     let from = select.from.clone();
-    let mut rows = Rows { expander, from: &from, depth: 0, marked };
+    let columns = row_columns(expander, &from);
+    let is_whole = expander.with.len() < 2;
+    let mut rows = Rows { expander, from: &from, depth: 0, marked, columns, in_json: 0 };
+    rows.check_stars(&select.projection, is_whole)?;
+    rows.expand(&mut select.projection)?;
     for item in &mut select.projection {
-        rows.item(item)?;
+        rows.item(item, is_whole)?;
     }
     let mut inside = std::mem::take(&mut select.from);
     let Select { distinct, selection, group_by, having, named_window, .. } = select;
@@ -62,7 +70,8 @@ pub(super) fn write_order(expander: &mut Expander<'_>, query: &mut Query) -> Res
         return Ok(());
     }
     let from = select.from.clone();
-    let mut rows = Rows { expander, from: &from, depth: 0, marked: Vec::new() };
+    let columns = row_columns(expander, &from);
+    let mut rows = Rows { expander, from: &from, depth: 0, marked: Vec::new(), columns, in_json: 0 };
     flow(order_by.visit(&mut rows))?;
     let marked = std::mem::take(&mut rows.marked);
     if !marked.is_empty() {
@@ -120,11 +129,62 @@ struct Rows<'a, 'b> {
     depth: usize,
     /// Relations that need a column which says that a row is there.
     marked: Vec<String>,
+    /// Columns of FROM that are rows: their relations, their names.
+    columns: Vec<(String, String)>,
+    /// How many functions are around that take these.
+    in_json: usize,
 }
 
 impl Rows<'_, '_> {
+    /// Refuses stars that would show a row as a json.
+    fn check_stars(&self, items: &[SelectItem], is_whole: bool) -> Result<()> {
+        let is_star = |item: &&SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+        match (self.columns.first(), items.iter().find(is_star)) {
+            (Some((_, column)), Some(_)) if is_whole => Err(within(column)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes out `(t).*`, and of a function that gives rows `(f(x)).*`.
+    fn expand(&mut self, items: &mut Vec<SelectItem>) -> Result<()> {
+        let is_row = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(Expr::CompoundFieldAccess { access_chain, .. }) => match &access_chain[..] {
+                [AccessExpr::Dot(Expr::Identifier(column))] => column.value == ALL_COLUMNS,
+                _ => false,
+            },
+            _ => false,
+        };
+        if !items.iter().any(is_row) {
+            return Ok(());
+        }
+        for item in std::mem::take(items) {
+            let SelectItem::UnnamedExpr(Expr::CompoundFieldAccess { root, .. }) = &item else {
+                items.push(item);
+                continue;
+            };
+            if !is_row(&item) {
+                items.push(item);
+                continue;
+            }
+            let columns = match self.row(root)? {
+                Some(row) => Some(row.columns),
+                None => columns_of_call(self.expander, root)?,
+            };
+            let Some(columns) = columns else {
+                let message = format!("the columns of {root} are not known");
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("name them"));
+            };
+            items.extend(
+                columns
+                    .into_iter()
+                    .map(|(name, expr)| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) }),
+            );
+        }
+        Ok(())
+    }
+
     /// A result column: a row is shown as a text.
-    fn item(&mut self, item: &mut SelectItem) -> Result<()> {
+    fn item(&mut self, item: &mut SelectItem, is_whole: bool) -> Result<()> {
         let (expr, is_named) = match item {
             SelectItem::UnnamedExpr(expr) => (expr, false),
             SelectItem::ExprWithAlias { expr, .. } => (expr, true),
@@ -135,7 +195,9 @@ impl Rows<'_, '_> {
         if let Some(row) = self.row(expr)? {
             *expr = row.into_text();
         }
-        flow(expr.visit(self))?;
+        if is_whole || !names_one(expr, &self.columns) {
+            flow(expr.visit(self))?;
+        }
         if !is_named && column_name(expr) != name {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', name) };
         }
@@ -255,7 +317,7 @@ impl Rows<'_, '_> {
                     }
                 }
             }
-            Expr::Function(function) if takes_rows(function) => {
+            Expr::Function(function) if hands_on(function) => {
                 let FunctionArguments::List(list) = &mut function.args else { return Ok(None) };
                 for arg in &mut list.args {
                     let FunctionArg::Unnamed(arg) = arg else { continue };
@@ -277,6 +339,9 @@ impl Rows<'_, '_> {
             return self.counted(function).map(|()| None);
         }
         let count = list.args.len();
+        if name.as_deref() == Some(ROW_VALUE) {
+            return self.value(function);
+        }
         let Some(places) = rows_of(function, count) else { return Ok(None) };
         let FunctionArguments::List(list) = &mut function.args else { return Ok(None) };
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
@@ -301,6 +366,17 @@ impl Rows<'_, '_> {
         Ok(match (is_whole, list.args.first()) {
             (true, Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(row)))) => Some(call("to_json", vec![row.clone()])),
             _ => None,
+        })
+    }
+
+    /// A row where it is a json ([`ROW_VALUE`]).
+    fn value(&mut self, function: &Function) -> Result<Option<Expr>> {
+        let FunctionArguments::List(list) = &function.args else { return Ok(None) };
+        let Some(FunctionArg::Unnamed(arg)) = list.args.first() else { return Ok(None) };
+        Ok(match (self.as_json(arg, &boolean(false))?, arg) {
+            (Some(json), _) => Some(json),
+            (None, FunctionArgExpr::Expr(value)) => Some(value.clone()),
+            (None, _) => None,
         })
     }
 
@@ -403,9 +479,20 @@ fn is_text(data_type: &SqlType) -> bool {
     matches!(data_type, SqlType::Text | SqlType::Varchar(None) | SqlType::CharacterVarying(None))
 }
 
-/// Whether a function hands on rows that it is given.
-fn takes_rows(function: &Function) -> bool {
-    name_of(function).is_some_and(|name| matches!(name.as_str(), "array_agg" | "coalesce"))
+/// A column that is a row is a json: only functions of JSON take it.
+fn within(column: &str) -> Error {
+    let message = format!("a row that is a column of a query in FROM or WITH (\"{column}\") is not supported here");
+    Error::new(Code::FeatureNotSupported, message).hint("name the row's columns there")
+}
+
+/// Whether an expression is a call of a function that takes rows as JSON.
+fn takes_rows(expr: &Expr) -> bool {
+    let Expr::Function(function) = expr else { return false };
+    let count = match &function.args {
+        FunctionArguments::List(list) => list.args.len(),
+        _ => 0,
+    };
+    rows_of(function, count).is_some() || name_of(function).is_some_and(|name| name == JSON_ROW)
 }
 
 fn undefined(part: &FunctionArgExpr) -> Error {
@@ -429,9 +516,20 @@ impl VisitorMut for Rows<'_, '_> {
         if self.depth > 0 {
             return ControlFlow::Continue(());
         }
-        match self.expr(expr) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
+        if let Err(error) = self.expr(expr) {
+            return ControlFlow::Break(error);
         }
+        self.in_json += usize::from(!self.columns.is_empty() && takes_rows(expr));
+        if self.in_json == 0 && names_one(expr, &self.columns) {
+            return ControlFlow::Break(within(&column_name(expr)));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if self.depth == 0 {
+            self.in_json -= usize::from(!self.columns.is_empty() && takes_rows(expr));
+        }
+        ControlFlow::Continue(())
     }
 }

@@ -25,6 +25,7 @@ use super::from_functions;
 use super::json_tables;
 use super::outer_names;
 use super::period_stars;
+use super::row_sources;
 use super::rows_from;
 use super::using;
 use super::whole_rows;
@@ -41,6 +42,10 @@ impl VisitorMut for Expander<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        if let Some(with) = &mut query.with {
+            // Before it is in sight, so that a recursive one does not look for itself.
+            with.cte_tables.iter_mut().for_each(|part| row_sources::mark_rows(self, &mut part.query.body));
+        }
         self.with.push(query.with.clone());
         for part in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
             self.write_out_stars(&mut part.query.body);
@@ -60,6 +65,7 @@ impl VisitorMut for Expander<'_> {
             return ControlFlow::Break(error);
         }
         if let TableFactor::Derived { subquery, .. } = factor {
+            row_sources::mark_rows(self, &mut subquery.body);
             self.name_outer_columns(&mut subquery.body);
             self.write_out_stars(&mut subquery.body);
         }
@@ -78,6 +84,13 @@ impl VisitorMut for Expander<'_> {
                 let others = others.map(|name| Ident::with_quote('"', name));
                 alias.columns.extend(others.map(|name| TableAliasColumnDef { name, data_type: None }));
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Expr::Function(function) = expr {
+            row_sources::mark_given(self, function);
         }
         ControlFlow::Continue(())
     }

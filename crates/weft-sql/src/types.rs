@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CastKind, CreateIndex, CreateTable,
-    CreateView, DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TypedString, VisitMut, VisitorMut,
+    CreateView, DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TableFactor, TypedString, VisitMut,
+    VisitorMut,
 };
 use weft_expr::domains as known_domains;
 use weft_format::enums::{self, EnumId, Labels, Owner};
@@ -277,6 +278,19 @@ struct Types<'a> {
 impl VisitorMut for Types<'_> {
     type Break = Error;
 
+    /// The types of a list of column definitions.
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let TableFactor::Table { alias: Some(alias), .. } | TableFactor::Function { alias: Some(alias), .. } = factor
+        {
+            for named in alias.columns.iter_mut().filter_map(|column| column.data_type.as_mut()) {
+                if let Err(error) = self.defined(named) {
+                    return ControlFlow::Break(error);
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         match self.cast(expr) {
             Ok(()) => ControlFlow::Continue(()),
@@ -286,6 +300,17 @@ impl VisitorMut for Types<'_> {
 }
 
 impl Types<'_> {
+    /// The type of a column of such a list.
+    fn defined(&self, named: &mut SqlType) -> Result<()> {
+        fix(self.txn, named)?;
+        if self.is_run && domains::plain_type(self.txn, named)?.is_some() {
+            let message = "a domain in a list of column definitions is not supported";
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(error.hint("name the type that the domain is made of, and cast the column"));
+        }
+        Ok(())
+    }
+
     fn cast(&self, expr: &mut Expr) -> Result<()> {
         let (Expr::Cast { data_type, .. } | Expr::TypedString(TypedString { data_type, .. })) = expr else {
             return Ok(());

@@ -97,6 +97,9 @@ impl Scope {
                 Err(Error::new(Code::AmbiguousColumn, format!("column reference \"{name}\" is ambiguous"))
                     .hint("write the table's name before it"))
             }
+            (None, _) if table.is_none() && self.columns.iter().any(|column| column.table == name) => {
+                Ok(Named::Lacking(format!("a row of \"{name}\" as a value")))
+            }
             (None, _) => Err(self.not_found(table, name)),
         }
     }

@@ -8,7 +8,8 @@ use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
     conflict, constraints, frames, history, joins, locking, merge, named_arguments, only, own, parts, periods,
-    plain_words, row_assignments, rows_from, set_columns, subqueries, table_operations, tables, tokens, views, with,
+    plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations, tables, tokens, views,
+    with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -67,6 +68,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let (tokens, taken) = conflict::take_conflict(parts::with_named_subscripts(tokens));
     let tokens = merge::with_plain_actions(subqueries::written_plainly(rows_from::written_plainly(tokens)));
     let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
+    let tokens = rows::written_plainly(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()
