@@ -12,17 +12,16 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    CaseWhen, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
-    TableAlias, TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor,
-    VisitorMut,
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, TableAlias,
+    TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::Result;
 use weft_sql::expr::call;
 use weft_sql::queries::names::{MARKER, folded};
 
+use super::casts::numbered;
 use super::routines::LIST_PREFIX;
 use super::template::parsed;
 
@@ -136,17 +135,10 @@ fn side_by_side(factor: &mut TableFactor) {
 
 /// Arrays of which no two are written alike: the planner takes these for one column.
 fn told_apart(arrays: Vec<Expr>) -> Vec<Expr> {
-    let number = |place: usize| Expr::value(Value::Number(place.to_string(), false));
     let written = |(place, array): (usize, Expr)| match place {
         0 => array,
         _ if names_something(&array) => array,
-        place => Expr::Case {
-            case_token: AttachedToken::empty(),
-            end_token: AttachedToken::empty(),
-            operand: Some(Box::new(number(place))),
-            conditions: vec![CaseWhen { condition: number(place), result: array }],
-            else_result: None,
-        },
+        place => numbered(place, array),
     };
     arrays.into_iter().enumerate().map(written).collect()
 }

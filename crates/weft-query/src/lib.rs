@@ -27,6 +27,7 @@ mod averages;
 mod belonging;
 mod bit_aggregates;
 mod cases;
+mod casts;
 mod catalog;
 mod coalesced;
 mod conditions;

@@ -18,6 +18,7 @@
 //! | `(a, b) = (c, d)`, `VALUES (DATE '...'), ('...')` | see `row_values`, `typed_values` |
 //! | `percentile_disc(f) WITHIN GROUP (ORDER BY x)` | see `ordered_sets` |
 //! | `DISTINCT ON (1)` | see `distinct_on` |
+//! | `max(a::int), max(a)` | see `casts` |
 //! | `SELECT generate_series(1, 3)`, `ARRAY(SELECT a)` | see `from_functions`; `array_of_rows((SELECT a))` |
 
 use std::fmt::Write;
@@ -39,7 +40,8 @@ use super::dependent::is_aggregate;
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
 use super::{
-    distinct_on, from_functions, json_aggregates, json_tables, ordered_sets, row_values, typed_values, with_queries,
+    casts, distinct_on, from_functions, json_aggregates, json_tables, ordered_sets, row_values, typed_values,
+    with_queries,
 };
 
 /// The most digits a numeric constant has on either side of the point.
@@ -62,8 +64,9 @@ struct Rewriter {
 impl VisitorMut for Rewriter {
     type Break = Error;
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.depth -= 1;
+        casts::tell_apart(query);
         ControlFlow::Continue(())
     }
 
