@@ -438,14 +438,7 @@ fn alter(work: &mut Work<'_>, which: &Signature, change: &AlterFunction) -> Resu
 fn drop_all(work: &mut Work<'_>, names: &[Signature], if_exists: bool, cascade: bool) -> Result<()> {
     let mut found = Vec::with_capacity(names.len());
     for which in names {
-        let known = match find(work.txn, which) {
-            Err(error) if if_exists && matches!(error.code(), Code::UndefinedSchema | Code::UndefinedObject) => {
-                work.notices.push(Notice::plain(format!("{}, skipping", error.message())));
-                continue;
-            }
-            known => known?,
-        };
-        match known {
+        match find(work.txn, which)? {
             Some(_) => found.push(own(work, which)?),
             None if if_exists => {
                 let message = match which.arguments {
