@@ -26,7 +26,6 @@ mod domains;
 mod engine;
 mod expansion;
 pub mod expr;
-mod functions;
 mod locking;
 mod moments;
 mod notice;

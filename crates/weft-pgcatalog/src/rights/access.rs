@@ -91,8 +91,6 @@ pub enum Kind {
     Column,
     /// A type: everybody may use it.
     Type,
-    /// A function: everybody may call it.
-    Function,
 }
 
 impl Kind {
@@ -105,7 +103,6 @@ impl Kind {
             Kind::Database => Rights::CREATE.and(Rights::TEMPORARY).and(Rights::CONNECT),
             Kind::Column => Rights::SELECT.and(Rights::INSERT).and(Rights::UPDATE).and(Rights::REFERENCES),
             Kind::Type => Rights::USAGE,
-            Kind::Function => Rights::EXECUTE,
         }
     }
 
@@ -115,7 +112,6 @@ impl Kind {
             Kind::Column => Acl::default(),
             Kind::Database => Acl::of(owner, self.all(), Rights::TEMPORARY.and(Rights::CONNECT)),
             Kind::Type => Acl::of(owner, self.all(), Rights::USAGE),
-            Kind::Function => Acl::of(owner, self.all(), Rights::EXECUTE),
             _ => Acl::of(owner, self.all(), Rights::NONE),
         }
     }
@@ -129,7 +125,6 @@ impl Kind {
             Kind::Database => "database",
             Kind::Column => "column",
             Kind::Type => "type",
-            Kind::Function => "function",
         }
     }
 }

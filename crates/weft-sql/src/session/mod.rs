@@ -34,7 +34,6 @@ pub(crate) mod described;
 mod domains;
 mod execute;
 mod explain;
-mod functions;
 mod locks;
 mod maintenance;
 mod materialized;
