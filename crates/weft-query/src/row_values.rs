@@ -28,6 +28,7 @@ use weft_sql::expr::{call, compare_op, pattern_call};
 use weft_sql::queries::names::MARKER;
 
 use super::dependent::is_aggregate;
+use super::row_forms::where_there;
 use super::template::{parsed, put};
 
 /// The comparison of rows that an expression is, written out; none when it is none.
@@ -66,14 +67,15 @@ pub(super) fn written_out(expr: &Expr, made: &mut usize) -> Result<Option<Expr>>
             None => None,
         },
         Expr::AnyOp { left, compare_op, right, .. } => match of_rows(left, compare_op, right, true)? {
-            Some((row, query)) => Some(any(&row, compare_op, query, made)?),
+            Some((row, query)) => Some(unless_null(right, any(&row, compare_op, query, made)?)),
             None => None,
         },
         Expr::AllOp { left, compare_op, right } => match of_rows(left, compare_op, right, false)? {
             Some((row, query)) => {
                 let compared = told(&row, compare_op, query, made)?;
-                let right = Box::new(Expr::Subquery(Box::new(compared)));
-                Some(Expr::AllOp { left: Box::new(truth()), compare_op: BinaryOperator::Eq, right })
+                let compared = Box::new(Expr::Subquery(Box::new(compared)));
+                let all = Expr::AllOp { left: Box::new(truth()), compare_op: BinaryOperator::Eq, right: compared };
+                Some(unless_null(right, all))
             }
             None => None,
         },
@@ -101,6 +103,14 @@ fn of_rows(left: &Expr, op: &BinaryOperator, right: &Expr, any: bool) -> Result<
         }
         _ => Ok(None),
     }
+}
+
+/// What is said of the elements of an array; of a subquery's rows it is what it is.
+fn unless_null(array: &Expr, said: Expr) -> Expr {
+    if matches!(array, Expr::Subquery(_)) {
+        return said;
+    }
+    where_there(Some(Expr::IsNotNull(Box::new(array.clone()))), said)
 }
 
 /// Refuses rows with aggregates or windows: in a subquery they would be of that.

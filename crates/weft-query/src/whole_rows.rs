@@ -23,10 +23,11 @@ use sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 use weft_expr::builtins::JSON_ROW;
+use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
 use weft_sql::parse::ALL_COLUMNS;
-use weft_sql::queries::names::{column_name, folded};
+use weft_sql::queries::names::{MARKER, column_name, folded};
 
 use super::fields::{Expander, Field, has_no_options, is_plain_wildcard};
 use super::json_tables::columns_of_call;
@@ -268,8 +269,10 @@ impl Rows<'_, '_> {
             return Ok(None);
         }
         let Some(fields) = self.expander.factor_fields(&factor) else { return Ok(None) };
+        // Of a statement that writes, what it needs beside the row's columns.
+        let is_hidden = |name: &str| name.starts_with(MARKER) || name == ROW_ID_COLUMN;
         let fields: Vec<String> =
-            fields.into_iter().map(|field| field.name).filter(|field| *field != there()).collect();
+            fields.into_iter().map(|field| field.name).filter(|name| *name != there() && !is_hidden(name)).collect();
         if fields.is_empty() {
             return Ok(None);
         }

@@ -37,6 +37,9 @@ pub(super) fn put_element(call: &Call<'_>) -> Result<Value> {
 
 /// `weft_put_slice(array, elements, which bounds are given, lower, upper)`
 pub(super) fn put_slice(call: &Call<'_>) -> Result<Value> {
+    if call.is_null(2) {
+        return Ok(Value::Null);
+    }
     let element = call.result.element().expect("the first argument is an array");
     let mut all = items(call, 0, element);
     let whole = |all: &[Value]| Value::Array(ArrayValue::new(element, all.iter().map(Value::as_ref)));

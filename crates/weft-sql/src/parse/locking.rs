@@ -115,7 +115,8 @@ fn limits(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
             Token::RParen | Token::RBracket => depth -= 1,
             _ => {}
         }
-        depth < 0 || token.token == Token::EOF || depth == 0 && keyword(&token.token) == Keyword::FOR
+        let ends = matches!(keyword(&token.token), Keyword::FOR | Keyword::RETURNING | Keyword::ON);
+        depth < 0 || token.token == Token::EOF || depth == 0 && ends
     };
     let end = tokens[from..].iter().position(ends).map(|count| from + count);
     Some(end.unwrap_or(tokens.len()))

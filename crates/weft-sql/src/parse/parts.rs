@@ -169,7 +169,12 @@ fn target(tokens: &mut Vec<TokenWithSpan>, first: usize) -> Option<usize> {
         });
         end = close? + 1;
     }
-    let text: String = tokens[open..end].iter().map(|token| token.token.to_string()).collect();
+    // The tokenizer has taken the doubled quotes out of it.
+    let written = |token: &TokenWithSpan| match &token.token {
+        Token::SingleQuotedString(text) => format!("'{}'", text.replace('\'', "''")),
+        other => other.to_string(),
+    };
+    let text: String = tokens[open..end].iter().map(written).collect();
     let span = tokens[open].span;
     let name = Word { value: format!("\u{1}{text}"), quote_style: Some('"'), keyword: Keyword::NoKeyword };
     let made = [Token::Period, Token::Word(name)].map(|token| TokenWithSpan { token, span });

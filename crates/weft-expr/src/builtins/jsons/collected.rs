@@ -69,28 +69,34 @@ fn key(call: &Call<'_>) -> Result<String> {
     }
 }
 
-/// `weft_json_pair(key, value)`: a part of an object.
+/// `weft_json_pair(key, value)`: a part of an object; NULL for a key that is NULL, of a row that may be filtered out.
 pub(super) fn json_pair(call: &Call<'_>) -> Result<Value> {
+    if call.is_null(0) {
+        return Ok(Value::Null);
+    }
     let value = json::json_text(&call.args[1], call.types[1], &call.local.style)?;
     Ok(Value::Text(format!("{} : {value}", quoted(&key(call)?)).into()))
 }
 
 /// `weft_json_object(pairs)`
 pub(super) fn json_object_of(call: &Call<'_>) -> Result<Value> {
-    let pairs = parts(call);
+    let pairs = parts(call)?;
     check_pieces(pairs.iter().map(|pair| pair.len() + 2))?;
     Ok(Value::Text(format!("{{ {} }}", pairs.join(", ")).into()))
 }
 
-/// `weft_jsonb_pair(key, value)`: an object of one member.
+/// `weft_jsonb_pair(key, value)`: an object of one member; NULL for a key that is NULL.
 pub(super) fn jsonb_pair(call: &Call<'_>) -> Result<Value> {
+    if call.is_null(0) {
+        return Ok(Value::Null);
+    }
     let value = json::value_text(&call.args[1], call.types[1], &call.local.style)?;
     Ok(Value::Text(json::object_text(vec![(key(call)?, value)]).into()))
 }
 
 /// `weft_jsonb_object(pairs)`: of equal keys the last one counts.
 pub(super) fn jsonb_object_of(call: &Call<'_>) -> Result<Value> {
-    let pairs = parts(call);
+    let pairs = parts(call)?;
     check_pieces(pairs.iter().map(String::len))?;
     let mut members = Vec::with_capacity(pairs.len());
     for pair in &pairs {
@@ -100,7 +106,10 @@ pub(super) fn jsonb_object_of(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Text(json::object_text(members).into()))
 }
 
-fn parts(call: &Call<'_>) -> Vec<String> {
-    let Value::Array(array) = &call.args[0] else { return Vec::new() };
-    array.values(DataType::Json).into_iter().filter_map(super::texts::text).collect()
+/// The pairs of an aggregate, each with a key.
+fn parts(call: &Call<'_>) -> Result<Vec<String>> {
+    let Value::Array(array) = &call.args[0] else { return Ok(Vec::new()) };
+    let without_key = || Error::new(Code::InvalidParameterValue, "field name must not be null");
+    let pairs = array.values(DataType::Json).into_iter();
+    pairs.map(|pair| super::texts::text(pair).ok_or_else(without_key)).collect()
 }

@@ -98,6 +98,9 @@ fn fits_like(text: &str, pattern: &str, any_case: bool) -> Result<bool> {
 
 /// `weft_quantified(operator, whether any is enough, text, patterns)`: `text LIKE ANY (patterns)` and its kin.
 pub(in crate::builtins) fn quantified(call: &Call<'_>) -> Result<Value> {
+    if call.is_null(0) || call.is_null(1) {
+        return Ok(Value::Null);
+    }
     let (operator, any) = (call.text(0), call.bool(1));
     let Value::Array(patterns) = &call.args[3] else { return Ok(Value::Null) };
     let patterns = patterns.values(DataType::Text);
