@@ -108,7 +108,7 @@ impl VisitorMut for Caller<'_, '_> {
         self.in_rows += usize::from(!select.from.is_empty());
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) = item
-                && let Some(name) = called_name(expr).or_else(|| setting_asked(expr).map(|_| SETTING.to_owned()))
+                && let Some(name) = called_name(expr)
             {
                 let alias = sqlparser::ast::Ident::new(name);
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
@@ -123,10 +123,6 @@ impl VisitorMut for Caller<'_, '_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut SqlExpr) -> ControlFlow<Error> {
-        if let Some(value) = self.set_before(expr) {
-            *expr = value;
-            return ControlFlow::Continue(());
-        }
         let Some(name) = called_name(expr) else { return ControlFlow::Continue(()) };
         match self.value(&name, expr) {
             Ok(value) => {
@@ -135,22 +131,6 @@ impl VisitorMut for Caller<'_, '_> {
             }
             Err(error) => ControlFlow::Break(error),
         }
-    }
-}
-
-/// What tells a setting.
-const SETTING: &str = "current_setting";
-
-/// The name, a constant, of the setting that an expression asks for.
-fn setting_asked(expr: &SqlExpr) -> Option<String> {
-    let SqlExpr::Function(function) = expr else { return None };
-    let args = arguments(function).filter(|_| function_name(function) == SETTING)?;
-    match args.as_slice() {
-        [SqlExpr::Value(name)] | [SqlExpr::Value(name), _] => match &name.value {
-            SqlValue::SingleQuotedString(name) => Some(name.to_lowercase()),
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -188,14 +168,6 @@ fn reads_columns(function: &Function) -> bool {
 }
 
 impl Caller<'_, '_> {
-    /// What a set_config before it, in the same statement, gave to a setting of the user's own, which is any text.
-    fn set_before(&self, expr: &SqlExpr) -> Option<SqlExpr> {
-        let name = setting_asked(expr).filter(|name| name.contains('.'))?;
-        let change = self.work.as_ref()?.changes.iter().rev().find(|change| change.name == name)?;
-        let literal = format!("CAST('{}' AS text)", change.value.as_deref()?.replace('\'', "''"));
-        parse_expression(&literal).ok()
-    }
-
     fn value(&mut self, name: &str, expr: &SqlExpr) -> Result<SqlExpr> {
         let is_text = matches!(name, "current_schema" | "obj_description" | "col_description" | "set_config");
         let is_time = name == "weft_commit_time";
