@@ -105,8 +105,8 @@ impl Found {
         let mut taken: HashMap<String, Vec<&str>> = HashMap::new();
         for (text, expr) in &self.texts {
             let bare = bare(expr);
-            let texts = taken.entry(bare.clone()).or_default();
-            if *text == bare { texts.insert(0, text) } else { texts.push(text) }
+            let texts = taken.entry(bare).or_default();
+            if has_cast(expr) { texts.push(text) } else { texts.insert(0, text) }
         }
         let others = taken.into_values().flat_map(|texts| texts.into_iter().enumerate().skip(1));
         others.map(|(number, text)| (text.to_owned(), number)).collect()
@@ -137,6 +137,21 @@ impl Visitor for Found {
         }
         ControlFlow::Continue(())
     }
+}
+
+fn has_cast(expr: &Expr) -> bool {
+    struct Casts;
+    impl Visitor for Casts {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Cast { .. } | Expr::TypedString(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    Visit::visit(expr, &mut Casts).is_break()
 }
 
 /// An expression as the planner names it: without casts, and without the relations of its columns, which it may say or
