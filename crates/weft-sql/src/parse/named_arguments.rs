@@ -11,8 +11,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-    Statement, TableFactor, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    ObjectName, Statement, TableFactor, Value, VisitMut, VisitorMut,
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
@@ -189,6 +189,13 @@ fn place(function: &ObjectName, args: &mut Vec<FunctionArg>) -> Result<()> {
 fn name_of(arg: &FunctionArg) -> Option<&Ident> {
     match arg {
         FunctionArg::Named { name, .. } => Some(name),
+        // The parser takes `name := value` for an operator.
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp {
+            left, op: BinaryOperator::Assignment, ..
+        })) => match &**left {
+            Expr::Identifier(name) => Some(name),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -196,6 +203,9 @@ fn name_of(arg: &FunctionArg) -> Option<&Ident> {
 fn unnamed(arg: &FunctionArg) -> FunctionArg {
     match arg {
         FunctionArg::Named { arg, .. } => FunctionArg::Unnamed(arg.clone()),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp {
+            op: BinaryOperator::Assignment, right, ..
+        })) => FunctionArg::Unnamed(FunctionArgExpr::Expr((**right).clone())),
         other => other.clone(),
     }
 }
