@@ -16,6 +16,8 @@ use sqlparser::ast::{
     VisitorMut,
 };
 
+use weft_sql::queries::has_of_its_own;
+
 use super::dependent::is_aggregate;
 
 /// Writes the calls and groups of a query so that they are told apart.
@@ -106,7 +108,7 @@ impl Found {
         for (text, expr) in &self.texts {
             let bare = bare(expr);
             let texts = taken.entry(bare).or_default();
-            if has_cast(expr) { texts.push(text) } else { texts.insert(0, text) }
+            if has_of_its_own(expr, is_cast) { texts.push(text) } else { texts.insert(0, text) }
         }
         let others = taken.into_values().flat_map(|texts| texts.into_iter().enumerate().skip(1));
         others.map(|(number, text)| (text.to_owned(), number)).collect()
@@ -131,7 +133,7 @@ impl Visitor for Found {
             return ControlFlow::Continue(());
         }
         match expr {
-            Expr::Cast { .. } | Expr::TypedString(_) => self.has_casts = true,
+            cast if is_cast(cast) => self.has_casts = true,
             Expr::Function(call) if call.over.is_some() || is_aggregate(expr) => self.add(expr),
             _ => {}
         }
@@ -139,19 +141,8 @@ impl Visitor for Found {
     }
 }
 
-fn has_cast(expr: &Expr) -> bool {
-    struct Casts;
-    impl Visitor for Casts {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Cast { .. } | Expr::TypedString(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    Visit::visit(expr, &mut Casts).is_break()
+fn is_cast(expr: &Expr) -> bool {
+    matches!(expr, Expr::Cast { .. } | Expr::TypedString(_))
 }
 
 /// An expression as the planner names it: without casts, and without the relations of its columns, which it may say or
@@ -240,7 +231,7 @@ impl VisitorMut for Numbered {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0 && matches!(expr, Expr::Cast { .. } | Expr::TypedString(_)) {
+        if self.depth == 0 && is_cast(expr) {
             *expr = numbered(self.number, expr.clone());
         }
         ControlFlow::Continue(())
