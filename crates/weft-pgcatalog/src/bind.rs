@@ -673,7 +673,7 @@ fn function_call(name: &str, args: Vec<(Ex, Type)>) -> Result<(Ex, Type)> {
 }
 
 /// OPERATOR(pg_catalog.~) is ~.
-fn plain_operator(op: &BinaryOperator) -> BinaryOperator {
+pub(crate) fn plain_operator(op: &BinaryOperator) -> BinaryOperator {
     let BinaryOperator::PGCustomBinaryOperator(parts) = op else { return op.clone() };
     match parts.last().map(String::as_str) {
         Some("~") => BinaryOperator::PGRegexMatch,

@@ -17,7 +17,8 @@ use weft_format::{Code, Error, Result};
 use crate::bind::{Binder, InSight, Named, Scope, With, direction, fold, last_part, unsupported, wider};
 use crate::declared;
 use crate::functions;
-use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
+use crate::join_order::{Step, Steps, conjuncts};
+use crate::tree::{Body, Comparison, Condition, Ex, From, Incoming, JoinKind, Order, Query, Select, SetKind};
 use crate::value::Type;
 
 impl Binder {
@@ -126,25 +127,7 @@ impl Binder {
     }
 
     fn select_in_scope(&mut self, select: &SqlSelect, order: &[OrderByExpr]) -> Result<Query> {
-        let mut from: Vec<(From, Vec<Condition>)> = Vec::new();
-        let mut ends = Vec::new();
-        for item in &select.from {
-            from.push((self.joined(item)?, Vec::new()));
-            ends.push(self.scope().width);
-        }
-        let mut conditions = Vec::new();
-        for part in select.selection.iter().flat_map(conjuncts) {
-            self.scope().read = None;
-            let (ex, _) = self.expr(part)?;
-            let Some((_, most)) = self.scope().read else {
-                conditions.push(ex);
-                continue;
-            };
-            let at = ends.iter().position(|end| most < *end).unwrap_or(ends.len() - 1);
-            let start = if at == 0 { 0 } else { ends[at - 1] };
-            let condition = self.condition(part, ex, start)?;
-            from[at].1.push(condition);
-        }
+        let (from, conditions) = self.incoming(select)?;
         let (columns, mut project) = self.projection(&select.projection)?;
         let group = self.group(select, &columns, &project)?;
         let having = select.having.as_ref().map(|having| self.expr(having)).transpose()?.map(|(ex, _)| ex);
@@ -186,6 +169,44 @@ impl Binder {
             distinct_on,
         }));
         Ok(Query { body, columns, order: places, limit: None, offset: None })
+    }
+
+    /// FROM, and what is left of WHERE: conditions on no relation.
+    fn incoming(&mut self, select: &SqlSelect) -> Result<(Vec<Incoming>, Vec<Ex>)> {
+        let Steps { steps, conditions: parts } = self.steps(select);
+        let mut from = Vec::with_capacity(steps.len());
+        let mut ends = Vec::with_capacity(steps.len());
+        for step in steps {
+            let start = self.scope().width;
+            let (item, kind, on) = match step {
+                Step::Whole(item) => (self.joined(item)?, JoinKind::Inner, Vec::new()),
+                Step::One(factor, kind, constraint) => {
+                    let item = self.factor(factor)?;
+                    let on = constraint.map(|constraint| self.constraint(constraint, start)).transpose()?;
+                    (item, kind, on.unwrap_or_default())
+                }
+            };
+            from.push(Incoming { item, kind, on, after: Vec::new() });
+            ends.push(self.scope().width);
+        }
+        let mut conditions = Vec::new();
+        for part in parts {
+            self.scope().read = None;
+            let (ex, _) = self.expr(part)?;
+            let Some((_, most)) = self.scope().read else {
+                conditions.push(ex);
+                continue;
+            };
+            let at = ends.iter().position(|end| most < *end).unwrap_or(ends.len() - 1);
+            let start = if at == 0 { 0 } else { ends[at - 1] };
+            if from[at].kind == JoinKind::Inner {
+                let condition = self.condition(part, ex, start)?;
+                from[at].on.push(condition);
+            } else {
+                from[at].after.push(ex);
+            }
+        }
+        Ok((from, conditions))
     }
 
     /// What GROUP BY says.
@@ -548,18 +569,6 @@ fn reads_itself(query: &SqlQuery, name: &str) -> bool {
 fn rename(columns: &mut [(String, Type)], alias: Option<&TableAlias>) {
     for (column, name) in columns.iter_mut().zip(alias.iter().flat_map(|alias| &alias.columns)) {
         column.0 = fold(&name.name);
-    }
-}
-
-fn conjuncts(expr: &Expr) -> Vec<&Expr> {
-    match expr {
-        Expr::Nested(inner) => conjuncts(inner),
-        Expr::BinaryOp { left, op: sqlparser::ast::BinaryOperator::And, right } => {
-            let mut all = conjuncts(left);
-            all.extend(conjuncts(right));
-            all
-        }
-        other => vec![other],
     }
 }
 

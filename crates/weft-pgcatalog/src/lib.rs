@@ -4,6 +4,7 @@
 //!   SELECT c.relname FROM pg_class c WHERE c.oid = 't'::regclass AND EXISTS (SELECT ...)
 //!     classify   only relations of the catalog are named: the query is ours (constants of it are put into others)
 //!     bind       names → places, functions, types                                bind, bind_query → tree
+//!     join_order which relation of FROM comes in first; what finds its rows by a key
 //!     run        rows made from a Snapshot of what the transaction sees          run, eval, aggregate
 //! ```
 //!
@@ -32,6 +33,7 @@ mod enum_rows;
 mod eval;
 mod function;
 mod functions;
+mod join_order;
 mod making;
 mod monitor;
 mod objects;

@@ -14,7 +14,7 @@ use crate::aggregate::accumulate;
 use crate::asked::Asked;
 use crate::eval::{Around, Execution};
 use crate::order::sort_by_keys;
-use crate::tree::{Body, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind, Window};
+use crate::tree::{Body, Condition, Ex, From, Incoming, JoinKind, Order, Query, Select, SetKind, Window};
 use crate::value::{Datum, Row};
 
 /// A row of the result, and what DISTINCT ON tells rows apart by.
@@ -97,15 +97,7 @@ impl Execution<'_> {
 
     fn select(&self, select: &Select, order: &[Order], outer: Option<&Around<'_>>) -> Result<Vec<Row>> {
         let mut rows = self.from(select, outer)?;
-        if !select.conditions.is_empty() {
-            let mut kept = Vec::with_capacity(rows.len());
-            for row in rows {
-                if self.all_hold(&select.conditions, &Around::row(&row, outer))? {
-                    kept.push(row);
-                }
-            }
-            rows = kept;
-        }
+        rows = self.kept(rows, &select.conditions, outer)?;
         let grouped = select.group.is_some() || !select.aggregates.is_empty();
         let mut groups: Vec<(Row, Vec<Datum>)> = Vec::with_capacity(rows.len());
         if grouped {
@@ -239,11 +231,26 @@ impl Execution<'_> {
     fn from(&self, select: &Select, outer: Option<&Around<'_>>) -> Result<Vec<Row>> {
         let mut rows: Vec<Row> = vec![Vec::new()];
         let mut start = 0;
-        for (item, conditions) in &select.from {
-            rows = self.join((rows, start), item, JoinKind::Inner, (conditions, &[]), outer)?;
+        for Incoming { item, kind, on, after } in &select.from {
+            rows = self.join((rows, start), item, *kind, (on, &[]), outer)?;
             start += width(item);
+            rows = self.kept(rows, after, outer)?;
         }
         Ok(rows)
+    }
+
+    /// The rows of which all conditions are true.
+    fn kept(&self, rows: Vec<Row>, conditions: &[Ex], outer: Option<&Around<'_>>) -> Result<Vec<Row>> {
+        if conditions.is_empty() {
+            return Ok(rows);
+        }
+        let mut kept = Vec::with_capacity(rows.len());
+        for row in rows {
+            if self.all_hold(conditions, &Around::row(&row, outer))? {
+                kept.push(row);
+            }
+        }
+        Ok(kept)
     }
 
     /// The rows of one item at a place, when the row so far is known to the left of it; of relations at least those

@@ -143,7 +143,7 @@ pub(crate) enum SetKind {
 
 #[derive(Clone)]
 pub(crate) struct Select {
-    pub(crate) from: Vec<(From, Vec<Condition>)>,
+    pub(crate) from: Vec<Incoming>,
     /// What is left of WHERE: conditions on no relation.
     pub(crate) conditions: Vec<Ex>,
     pub(crate) width: usize,
@@ -157,6 +157,17 @@ pub(crate) struct Select {
     pub(crate) distinct: Option<usize>,
     /// DISTINCT ON these.
     pub(crate) distinct_on: Vec<Ex>,
+}
+
+/// What is joined to the rows so far: inner or left.
+#[derive(Clone)]
+pub(crate) struct Incoming {
+    pub(crate) item: From,
+    pub(crate) kind: JoinKind,
+    /// Which rows are partners.
+    pub(crate) on: Vec<Condition>,
+    /// Conditions of WHERE on the rows of a LEFT JOIN.
+    pub(crate) after: Vec<Ex>,
 }
 
 /// A part of WHERE or ON, and what it is good for.

@@ -93,6 +93,23 @@ fn keys(relation: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
+/// Whether a relation has more rows when there are more objects.
+pub(crate) fn grows(relation: &str) -> bool {
+    let (numbers, names) = keys(relation);
+    matches!(relation, "pg_type" | "pg_depend" | "pg_enum" | "pg_proc") || !numbers.is_empty() || !names.is_empty()
+}
+
+/// Whether the values of a column say which objects a relation's rows are made of.
+pub(crate) fn is_key(relation: &str, column: &str) -> bool {
+    let (numbers, names) = keys(relation);
+    let own: &[&str] = match relation {
+        "pg_type" => &["oid", "typrelid", "typname"],
+        "pg_constraint" => &["oid"],
+        _ => &[],
+    };
+    [numbers, names, own].iter().any(|columns| columns.contains(&column))
+}
+
 impl Scope {
     /// What is looked at for a relation's rows.
     pub(crate) fn of(relation: &str, wanted: &Wanted, snapshot: &Snapshot) -> Scope {
@@ -204,4 +221,4 @@ fn constraints(wanted: &Wanted, snapshot: &Snapshot) -> Scope {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

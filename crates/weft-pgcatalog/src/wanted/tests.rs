@@ -82,7 +82,7 @@ fn queries_of_clients_ask_for_what_they_need() {
 }
 
 /// 2,000 tables of four columns with a key each.
-fn many() -> Snapshot {
+pub(crate) fn many() -> Snapshot {
     let column = |name: &str| Column {
         name: name.into(),
         data_type: DataType::Integer,
