@@ -20,6 +20,7 @@ mod history;
 mod joins;
 mod lexemes;
 mod lock;
+mod locked_parts;
 mod locking;
 mod marks;
 mod merge;
@@ -76,7 +77,7 @@ pub use statements::{parse, parse_expression};
 pub(crate) use table_operations::{TableOperation, operation_of};
 pub(crate) use tables::{Like, like_of};
 pub use values::{LiteralKind, Literals, scan_literals};
-pub(crate) use with::{has_writing_parts, statement_of, writes};
+pub(crate) use with::{has_writing_parts, is_part, statement_of, writes};
 
 #[cfg(test)]
 mod tests;

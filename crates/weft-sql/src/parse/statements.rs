@@ -7,9 +7,9 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, frames, history, joins, locking, merge, named_arguments, only, own, parts, periods,
-    plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations, tables, tokens, views,
-    with,
+    conflict, constraints, frames, history, joins, locked_parts, locking, merge, named_arguments, only, own, parts,
+    periods, plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations, tables, tokens,
+    views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -76,6 +76,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))?;
     tree = with::put_behind_insert(tree);
     locking::pushed_down(&mut tree);
+    tree = locked_parts::taken_apart(tree)?;
     named_arguments::placed(&mut tree, &tokens)?;
     row_assignments::written_singly(&mut tree, &parse_expression)?;
     history::check_history(&tree)?;

@@ -14,9 +14,14 @@ pub(crate) fn writes(query: &Query) -> bool {
     matches!(&*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
 }
 
-/// Whether some of a query's WITH queries write.
+/// Whether a WITH query is run by itself: it writes, or locks rows.
+pub(crate) fn is_part(query: &Query) -> bool {
+    writes(query) || !query.locks.is_empty()
+}
+
+/// Whether some of a query's WITH queries are run by themselves.
 pub(crate) fn has_writing_parts(query: &Query) -> bool {
-    query.with.iter().flat_map(|with| &with.cte_tables).any(|table| writes(&table.query))
+    query.with.iter().flat_map(|with| &with.cte_tables).any(|table| is_part(&table.query))
 }
 
 /// An INSERT behind WITH has it before its own query.

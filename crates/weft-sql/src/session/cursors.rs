@@ -46,9 +46,9 @@ pub(super) fn declare(
         return Err(session.fail(Error::new(Code::DuplicateCursor, message)));
     }
     if has_writing_parts(query) {
-        let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+        let message = "DECLARE CURSOR must not contain data-modifying or locking statements in WITH or subqueries";
         let error = Error::new(Code::FeatureNotSupported, message);
-        return Err(session.fail(error.hint("run the statement by itself, or declare a cursor on what it has written")));
+        return Err(session.fail(error.hint("run the statement by itself, or declare a cursor on what it gives")));
     }
     let outcome = session.run(prepared, params, None, &mut Embedded)?;
     session.cursors.insert(name, Cursor { outcome, position: 0, holds, scrolls: *scroll != Some(false) });

@@ -1,4 +1,4 @@
-//! WITH queries that write.
+//! WITH queries that write, or lock rows.
 //!
 //! ```text
 //!   WITH gone AS (DELETE FROM t WHERE a < 7 RETURNING *), n AS (SELECT count(*) AS c FROM t)
@@ -14,6 +14,7 @@
 //! 2. Parts that write run in the order in which they are written, each once, whether or not the others name it; the
 //!    main one runs last. A WITH query that only reads is no part: its text stands in every part that names it and is
 //!    computed there, so that one with a volatile function may stand in one part only.
+//!    A WITH query with FOR UPDATE or its kin is a part: it locks its rows before the others read theirs.
 //! 3. One part at most changes or deletes rows of a table, and one with ON CONFLICT DO UPDATE is the only one that
 //!    writes to its table: it would see their rows (1), and PostgreSQL does not say which of two changes would win.
 //! 4. A parameter has one type in all parts: the first that a part says.
@@ -38,7 +39,7 @@ use crate::binding::Views;
 use crate::expansion::expand_views;
 use crate::expr::{function_name, text_literal};
 use crate::outcome::{Outcome, OutputColumn, Rows};
-use crate::parse::{Parsed, fold, has_writing_parts, parse, statement_of, table_name, writes};
+use crate::parse::{Parsed, fold, has_writing_parts, is_part, parse, statement_of, table_name, writes};
 
 /// How many values the WITH queries of a statement may return to others.
 const VALUES_MAX: usize = 200_000;
@@ -171,7 +172,7 @@ fn each_part(
     let mut silent: Vec<String> = Vec::new();
     let mut returned = Returned::default();
     for (at, table) in with.cte_tables.iter().enumerate() {
-        if !writes(&table.query) {
+        if !is_part(&table.query) {
             check_names(&Statement::Query(table.query.clone()), &silent)?;
             before.cte_tables.push(table.clone());
             continue;
@@ -255,7 +256,7 @@ fn check_volatile(query: &Query, named: &[HashSet<String>]) -> Result<()> {
     let mut taken = HashSet::new();
     for (at, names) in named.iter().enumerate() {
         let mut held: BTreeSet<usize> = names.iter().filter_map(|name| within.get(name)).flatten().copied().collect();
-        if let Some(table) = tables.get(at).filter(|table| !writes(&table.query)) {
+        if let Some(table) = tables.get(at).filter(|table| !is_part(&table.query)) {
             if is_volatile(&table.query) {
                 held.insert(at);
             }
