@@ -31,10 +31,10 @@ fn may_stop(permit: &Permit, shown: &Snapshot, other: &str) -> bool {
     permit.is_superuser() || shown.user == other || permit.has_role(SIGNAL) && !of_superuser()
 }
 
-/// Whether the text of a query may ask for sessions and locks.
+/// Whether the text of a query may ask for sessions and locks (those of statistics, `pg_statistic_ext`, do not).
 pub(super) fn may_ask(source: &str) -> bool {
     let lower = source.to_ascii_lowercase();
-    ["pg_stat", "pg_locks", "_backend"].into_iter().any(|word| lower.contains(word))
+    ["pg_stat_", "pg_locks", "_backend"].into_iter().any(|word| lower.contains(word))
 }
 
 /// Adds sessions, locks and counters.
@@ -45,8 +45,10 @@ pub(super) fn add(shown: &mut Snapshot, work: &Asking<'_>, txn: &Transaction) {
     let waiting: BTreeSet<u64> = locks.iter().flat_map(|lock| lock.waiters.iter().map(|(txn, _)| txn.0)).collect();
     shown.sessions = sessions.iter().map(|session| one(work.permit, shown, activities, session, &waiting)).collect();
     let pids: BTreeMap<u64, i64> = sessions.iter().map(|session| (session.transaction, number(session.pid))).collect();
+    // Nothing of all tables is looked at where nobody holds a lock.
+    let all = if locks.is_empty() { Vec::new() } else { txn.engine().tables() };
     let tables: BTreeMap<LockName, u32> =
-        txn.engine().tables().iter().map(|table| (LockName::table(table.id()), FIRST + table.def.oid)).collect();
+        all.iter().map(|table| (LockName::table(table.id()), FIRST + table.def.oid)).collect();
     for lock in &locks {
         let held = lock.holders.iter().map(|holder| (holder, true));
         for ((txn, mode), granted) in held.chain(lock.waiters.iter().map(|waiter| (waiter, false))) {
