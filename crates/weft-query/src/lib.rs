@@ -35,6 +35,7 @@ mod correlation;
 mod crossed;
 mod dependent;
 mod distinct_on;
+mod document_fields;
 mod engine;
 mod enum_types;
 mod error;

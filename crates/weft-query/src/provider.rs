@@ -186,6 +186,7 @@ impl TableProvider for WeftTable {
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
+            fields: Arc::new([]),
             conditions: Arc::new(conditions),
             partition_count: partition_count(rows, target),
             rows_estimated: rows,

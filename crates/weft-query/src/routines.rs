@@ -22,7 +22,7 @@ use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    ColumnarValue, Expr, ExprSchemable, ExpressionPlacement, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
 use weft_env::Rng;
@@ -78,6 +78,11 @@ pub(super) fn bound(signature: routines::Signature, args: Vec<Expr>) -> Expr {
     let name = signature.routine.name();
     let function = Function::new(&name, How::Bound(signature), &(Arc::new(NoRng) as Arc<dyn Rng>));
     Arc::new(ScalarUDF::from(function)).call(args)
+}
+
+/// The routine that a function is, when it is a step into a jsonb.
+pub(super) fn step_into_document(func: &ScalarUDF) -> Option<&routines::Signature> {
+    func.inner().downcast_ref::<Function>()?.step_into_document()
 }
 
 /// A cast as weft-expr does it.
@@ -237,6 +242,14 @@ impl Function {
         Function { name: name.into(), how, signature: Signature::user_defined(volatility), rng: Arc::clone(rng) }
     }
 
+    /// The routine, when it is a step into a jsonb: scans may read what it gives without the document.
+    fn step_into_document(&self) -> Option<&routines::Signature> {
+        use Routine::{JsonGet, JsonGetText, JsonPath, JsonPathText};
+        let How::Bound(signature) = &self.how else { return None };
+        let is_step = matches!(signature.routine, JsonGet | JsonGetText | JsonPath | JsonPathText);
+        (is_step && signature.args.first() == Some(&DataType::Jsonb)).then_some(signature)
+    }
+
     fn call(&self, types: &[ArrowType]) -> Result<Call> {
         let other = match &self.how {
             How::Bound(signature) => return Ok(Call::Routine(signature.clone())),
@@ -362,6 +375,14 @@ impl ScalarUDFImpl for Function {
             Call::Other(other) => other.return_field_from_args(args),
             Call::Cast(to) => Ok(Arc::new(field_of(&self.name, to))),
             _ => Ok(Arc::new(Field::new(&self.name, self.return_type(&types)?, true))),
+        }
+    }
+
+    fn placement(&self, args: &[ExpressionPlacement]) -> ExpressionPlacement {
+        use ExpressionPlacement::{Column, KeepInPlace, Literal, MoveTowardsLeafNodes};
+        match args {
+            [Column | MoveTowardsLeafNodes, Literal] if self.step_into_document().is_some() => MoveTowardsLeafNodes,
+            _ => KeepInPlace,
         }
     }
 

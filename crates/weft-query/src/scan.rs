@@ -38,7 +38,7 @@ use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest};
+use weft_kernel::table::{LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with};
 use weft_sql::Binding;
 use weft_sql::queries::ReadAt;
 
@@ -106,6 +106,8 @@ pub(crate) struct WeftScanExec {
     name: Arc<str>,
     stored: Arc<Schema>,
     projection: Arc<[usize]>,
+    /// Values within documents, behind the columns of the projection.
+    fields: Arc<[ScanField]>,
     conditions: Arc<Conditions>,
     rows_estimated: u64,
     bytes_estimated: u64,
@@ -129,6 +131,7 @@ pub(crate) struct Leaf {
     pub(crate) name: Arc<str>,
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
+    pub(crate) fields: Arc<[ScanField]>,
     pub(crate) conditions: Arc<Conditions>,
     pub(crate) partition_count: usize,
     pub(crate) rows_estimated: u64,
@@ -138,7 +141,10 @@ pub(crate) struct Leaf {
 impl WeftScanExec {
     /// A leaf that has not run.
     pub(crate) fn new(leaf: Leaf) -> WeftScanExec {
-        let schema = versions::schema(&leaf.stored, &leaf.projection);
+        let schema = match leaf.fields.is_empty() {
+            true => versions::schema(&leaf.stored, &leaf.projection),
+            false => scan_schema_with(&leaf.stored, &leaf.projection, &leaf.fields),
+        };
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(leaf.partition_count),
@@ -151,6 +157,7 @@ impl WeftScanExec {
             name: leaf.name,
             stored: leaf.stored,
             projection: leaf.projection,
+            fields: leaf.fields,
             conditions: leaf.conditions,
             rows_estimated: leaf.rows_estimated,
             bytes_estimated: leaf.bytes_estimated,
@@ -161,24 +168,45 @@ impl WeftScanExec {
 
     /// The same leaf, not started.
     fn fresh(&self) -> WeftScanExec {
-        WeftScanExec {
+        self.reading((*self.projection).into(), Arc::clone(&self.fields))
+    }
+
+    /// The same leaf with other columns and fields, not started.
+    fn reading(&self, projection: Arc<[usize]>, fields: Arc<[ScanField]>) -> WeftScanExec {
+        WeftScanExec::new(Leaf {
             table: self.table,
             read_at: self.read_at,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
-            projection: Arc::clone(&self.projection),
+            projection,
+            fields,
             conditions: Arc::clone(&self.conditions),
+            partition_count: self.properties.partitioning.partition_count(),
             rows_estimated: self.rows_estimated,
             bytes_estimated: self.bytes_estimated,
-            properties: Arc::clone(&self.properties),
-            started: Mutex::new(Started::default()),
-        }
+        })
+    }
+
+    /// The ordinals of the columns that it gives.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.projection
+    }
+
+    /// Whether it may be asked for fields of documents: what it gives are stored columns as they are now.
+    pub(crate) fn reads_fields(&self) -> bool {
+        self.read_at.is_none() && self.fields.is_empty()
+    }
+
+    /// The same leaf, not started: of its columns those at these places, and behind them fields of documents.
+    pub(crate) fn with_fields(&self, kept: &[usize], fields: Vec<ScanField>) -> WeftScanExec {
+        self.reading(kept.iter().map(|&at| self.projection[at]).collect(), fields.into())
     }
 
     /// Which columns of which table it reads, and what of each is tested with these parameters.
     pub(crate) fn shape(&self, given: &[ScalarValue]) -> Result<(String, BTreeSet<String>)> {
         let partitions = self.properties.partitioning.partition_count();
-        let shape = format!("{:?} {:?} {:?} {partitions}", self.table, self.read_at, self.projection);
+        let fields = &self.fields;
+        let shape = format!("{:?} {:?} {:?} {fields:?} {partitions}", self.table, self.read_at, self.projection);
         Ok((shape, self.conditions.bound(given)?.kinds(&self.stored).collect()))
     }
 
@@ -194,7 +222,8 @@ impl WeftScanExec {
             column.is_some_and(|column| column.data_type.arrow().primitive_width().is_none())
         };
         let texts = self.projection.iter().filter(is_long).count();
-        (self.rows_estimated, self.projection.len() - texts, texts, self.conditions.count())
+        let texts = texts + self.fields.len();
+        (self.rows_estimated, self.projection.len() + self.fields.len() - texts, texts, self.conditions.count())
     }
 
     /// How long this execution read, on all cores together, nanoseconds.
@@ -232,7 +261,10 @@ impl WeftScanExec {
             batch_rows,
         };
         let started = match self.read_at {
-            None => binding.views.get(&self.table).map(|(table, view)| table.scan_known(request(view), &tests.told)),
+            None => binding.views.get(&self.table).map(|(table, view)| match self.fields.is_empty() {
+                true => table.scan_known(request(view), &tests.told),
+                false => table.scan_fields(request(view), self.fields.to_vec(), &tests.told),
+            }),
             Some(read_at) => binding.past.get(&(self.table, read_at)).and_then(|past| {
                 let of_versions = read_at == ReadAt::Period(read_at.number()) || versions::names_any(&self.projection);
                 match (&past.view, &past.versions) {
@@ -263,7 +295,7 @@ impl WeftScanExec {
         layers
     }
 
-    fn scan_counts(&self) -> [(&'static str, u64); 5] {
+    fn scan_counts(&self) -> [(&'static str, u64); 7] {
         let started = self.started.lock();
         let sum = |pick: fn(&ScanMetrics) -> u64| started.metrics.iter().map(|metrics| pick(metrics)).sum();
         [
@@ -272,6 +304,8 @@ impl WeftScanExec {
             ("parts_pruned", sum(|m| m.parts_pruned.load(Ordering::Relaxed))),
             ("blocks", sum(|m| m.blocks.load(Ordering::Relaxed))),
             ("blocks_pruned", sum(|m| m.blocks_pruned.load(Ordering::Relaxed))),
+            ("field_columns", sum(|m| m.field_columns.load(Ordering::Relaxed))),
+            ("field_texts", sum(|m| m.field_texts.load(Ordering::Relaxed))),
         ]
     }
 }
@@ -300,6 +334,11 @@ impl DisplayAs for WeftScanExec {
             None => {}
         }
         write!(f, "columns=[{}]", columns.join(", "))?;
+        if !self.fields.is_empty() {
+            let field = |field: &ScanField| format!("{}{}", self.stored.columns[field.column].name, field.path);
+            let fields: Vec<String> = self.fields.iter().map(field).collect();
+            write!(f, ", fields=[{}]", fields.join(", "))?;
+        }
         let (predicates, told) = self.conditions.describe();
         if !predicates.is_empty() {
             write!(f, ", predicates=[{}]", predicates.join(" AND "))?;

@@ -14,6 +14,7 @@ use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimizer::Optimizer;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::ensure_coop::EnsureCooperative;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
@@ -33,6 +34,7 @@ use super::averages;
 use super::bit_aggregates;
 use super::catalog;
 use super::crossed::KeptKeys;
+use super::document_fields::DocumentFields;
 use super::extremes;
 use super::frames::{self, Frames};
 use super::functions;
@@ -185,6 +187,8 @@ fn before(rule: &PhysicalRule) -> Option<PhysicalRule> {
     match () {
         () if rule.name() == EnsureRequirements::new().name() => Some(Arc::new(PlainInputs)),
         () if rule.name() == ProjectionPushdown::new().name() => Some(Arc::new(OpenFilters)),
+        // Projections are where they stay.
+        () if rule.name() == EnsureCooperative::new().name() => Some(Arc::new(DocumentFields)),
         () => None,
     }
 }
