@@ -4,8 +4,8 @@
 //!   21.50  ──▶  2150, 2      -7  ──▶  -7, 0      123456789012345678901  ──▶  kept as text (a numeral)
 //! ```
 //!
-//! jsonb keeps the digits that a number was written with, so that `1.5` and `1.50` are different texts; a mantissa and a
-//! scale keep both. A column of numbers has one scale as a rule, and then only mantissas are stored ([`Form`]).
+//! jsonb keeps the digits that a number was written with, so that `1.5` and `1.50` are different texts; a mantissa and
+//! a scale keep both. A column of numbers has one scale as a rule, and then only mantissas are stored ([`Form`]).
 
 /// Most digits of a mantissa: every number of so many digits fits 64 bits.
 const DIGITS_MAX: usize = 18;

@@ -21,7 +21,7 @@ use crate::document::front::damaged;
 use crate::document::levels::{Level, Tag};
 use crate::document::plan::PlanNode;
 use crate::document::text::{Part, Walker, unescaped};
-use crate::encoding::BLOCK_ROWS;
+use crate::encoding::{BLOCK_ROWS, Block};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::types::DataType;
@@ -47,7 +47,8 @@ pub enum FieldStep {
 /// | double precision | a number |
 /// | boolean | true or false |
 ///
-/// Other values are NULL, and counted ([`FieldValues::others`]): a cast that raises an error for them asks for text then.
+/// Other values are NULL, and counted ([`FieldValues::others`]): a cast that raises an error for them asks for text
+/// then.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     /// From the document.
@@ -100,6 +101,20 @@ impl FieldPath {
         for text in texts {
             let found = text.and_then(|text| follow(text, &self.steps));
             builder.push(found.map_or(Found::Missing, Found::Text));
+        }
+        Ok(builder.finish())
+    }
+
+    /// The values of documents in a block of texts, in the rows that are wanted.
+    pub(crate) fn of_block(&self, texts: &Block, wanted: Option<&Mask>) -> Result<FieldValues> {
+        let mut builder = FieldBuilder::new(self.data_type)?;
+        let mut scratch = Vec::new();
+        for row in (0..texts.len()).filter(|&row| wanted.is_none_or(|mask| mask.get(row))) {
+            texts.with_value_in(row, &mut scratch, |value| {
+                let text = value.as_bytes().and_then(|bytes| std::str::from_utf8(bytes).ok());
+                let found = text.and_then(|text| follow(text, &self.steps));
+                builder.push(found.map_or(Found::Missing, Found::Text));
+            });
         }
         Ok(builder.finish())
     }

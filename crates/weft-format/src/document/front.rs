@@ -26,7 +26,18 @@ use crate::value::{Value, ValueRef};
 use crate::wire::{ByteReader, put_value, put_varint};
 
 /// The number of this form of documents, the first byte of a front.
-pub(crate) const DOCUMENTS_VERSION: u8 = 1;
+pub(crate) const FRONT_VERSION: u8 = 1;
+
+/// What a change of the form would change.
+#[cfg(test)]
+pub(crate) const ON_DISK: [usize; 6] = [
+    FRONT_VERSION as usize,
+    SKIP_ROWS,
+    TAG_COUNT,
+    Tag::Raw as usize,
+    crate::document::levels::DEPTH_MAX,
+    crate::document::levels::STOP as usize,
+];
 
 /// What is read before any other piece.
 pub(crate) struct Front {
@@ -235,7 +246,7 @@ fn read_skips(input: &mut ByteReader<'_>, rows: usize, count: usize) -> Result<V
 
 impl Front {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![DOCUMENTS_VERSION];
+        let mut out = vec![FRONT_VERSION];
         put_varint(&mut out, self.rows as u64);
         self.schema.root.write(&mut out);
         self.streams.iter().for_each(|stream| stream.write(&mut out));
@@ -246,7 +257,7 @@ impl Front {
     pub(crate) fn read(bytes: &[u8], rows: usize, pieces: usize) -> Result<(Front, Plan)> {
         let mut input = ByteReader::new(bytes, damaged);
         let [version] = input.array()?;
-        if version != DOCUMENTS_VERSION || number(&mut input)? != rows {
+        if version != FRONT_VERSION || number(&mut input)? != rows {
             return Err(damaged("it is of another version, or of other rows"));
         }
         let schema = DocumentSchema::read(&mut input)?;

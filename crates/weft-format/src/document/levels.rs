@@ -12,7 +12,8 @@
 //!
 //! 1. A stream has for every row one `Stop`, or one tag, or (where an array has elements) what the elements add and one
 //!    `End`; it is read from front to back without any other.
-//! 2. Levels of all paths have the same numbers: siblings that occur together have equal streams, which are stored once.
+//! 2. Levels of all paths have the same numbers: siblings that occur together have equal streams, which are stored
+//!    once.
 //!
 //! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), section 3.1:
 //! definition levels with delimiters in place of repetition levels. There one number is a level or a delimiter by where
@@ -50,7 +51,7 @@ pub enum Tag {
 /// How many tags there are.
 pub(crate) const TAG_COUNT: usize = 11;
 /// The number of `Stop(0)`.
-const STOP: u16 = 16;
+pub(crate) const STOP: u16 = 16;
 /// Paths have fewer steps: values that are nested deeper are kept as texts.
 pub(crate) const DEPTH_MAX: usize = 64;
 

@@ -24,6 +24,14 @@ pub(crate) fn assemble(documents: &Documents<'_>, wanted: Option<&Mask>) -> Resu
     plain_block(Kind::Text, &ends, &bytes, &validity)
 }
 
+/// One document, as a block of one row.
+pub(crate) fn assemble_row(documents: &Documents<'_>, row: usize) -> Result<Block> {
+    let mut bytes = Vec::new();
+    let found = Assembler::new(documents, &documents.plan.root).read(row, &mut bytes)?;
+    let end = u32::try_from(bytes.len()).map_err(|_| damaged("a document has 4 GiB and more"))?;
+    plain_block(Kind::Text, &[end], &bytes, &[u64::from(found.is_some())])
+}
+
 /// Tests everything that reading takes on trust: each stream and column against what the front says of it.
 pub(crate) fn check(documents: &Documents<'_>) -> Result<()> {
     for (number, front) in documents.front.streams.iter().enumerate() {

@@ -12,8 +12,8 @@
 //!    elements: then the streams below tell as much.
 //! 4. An object that keeps members as text has them in its *rest*, which counts as a member of its own.
 //!
-//! Source: the tuple compactor's inferred schema, as in Alkowaileet and Carey (VLDB 2022), sections 2.2 and 3.2. There a
-//! collection has one schema that each flush extends; here each stretch of rows carries the tree of its own paths, so
+//! Source: the tuple compactor's inferred schema, as in Alkowaileet and Carey (VLDB 2022), sections 2.2 and 3.2. There
+//! a collection has one schema that each flush extends; here each stretch of rows carries the tree of its own paths, so
 //! that nothing has to be taken back when a job fails, and the schema of a file is the merge of those.
 
 use crate::document::levels::{DEPTH_MAX, Tag};

@@ -9,8 +9,8 @@
 //!
 //! A template names members with their kinds: `i` integer, `f` decimal, `s` short text, `t` long text, `c` one of few
 //! texts, `b` boolean, `d` rising time; `{}` an object, `[]` an array of objects, `:[k]` an array of values, `*{}` an
-//! object or an array of objects, as converters from XML make; `?` sometimes missing, `??` mostly, `~` sometimes null, `#n` so many
-//! members.
+//! object or an array of objects, as converters from XML make; `?` sometimes missing, `??` mostly, `~` sometimes null,
+//! `#n` so many members.
 //!
 //! Source: Alkowaileet and Carey (VLDB 2022), Table 1. The data of the paper is not public: sizes, kinds of values and
 //! numbers of columns are its, the fields of sensors are those of its sketch.

@@ -4,8 +4,8 @@
 //!   {"a": [1, true], "b": "x\n"}     Object · key a · Array · Number 1 · Bool · end · key b · String x\n · end
 //! ```
 //!
-//! 1. A text that was walked to its end is byte for byte what [`quote`] and the separators `", "` and `": "` make of its
-//!    parts: keys rise by length, then bytes; texts have only the escapes that they need.
+//! 1. A text that was walked to its end is byte for byte what [`quote`] and the separators `", "` and `": "` make of
+//!    its parts: keys rise by length, then bytes; texts have only the escapes that they need.
 //! 2. Numbers are not tested here; [`super::decimal`] does.
 //!
 //! The rows of jsonb need no other form in memory: columns are made in one pass from front to back, and a path is found

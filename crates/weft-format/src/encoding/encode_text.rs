@@ -98,11 +98,11 @@ pub(crate) fn encode_texts(
         _ => Some((0..rows).filter_map(text).map(hash_bytes).collect()),
     };
     let stats = stats_of(shape.kind, &mut (0..rows).filter_map(text), counts);
-    EncodedBlock { bytes: out, slice_bytes, slice_rows, encoding: texts.encoding, stats, hashes }
+    EncodedBlock { bytes: out, slice_bytes, slice_rows, document_bytes: None, encoding: texts.encoding, stats, hashes }
 }
 
-/// A block of texts as they are: `ends[row]` is where a row's text ends in `bytes`, a bit of `validity` is 1 when it has
-/// one.
+/// A block of texts as they are: `ends[row]` is where a row's text ends in `bytes`, a bit of `validity` is 1 when it
+/// has one.
 pub(crate) fn plain_block(kind: Kind, ends: &[u32], bytes: &[u8], validity: &[u64]) -> Result<Block> {
     let valid: usize = validity.iter().map(|word| word.count_ones() as usize).sum();
     let shape = Shape { kind, rows: ends.len(), null_count: ends.len() - valid, validity };
