@@ -11,8 +11,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, LargeStringBuilder, StringViewBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
 
 use crate::document::assemble::Assembler;
 use crate::document::cursor::{Cursor, Documents};
@@ -103,6 +104,14 @@ impl FieldPath {
             builder.push(found.map_or(Found::Missing, Found::Text));
         }
         Ok(builder.finish())
+    }
+
+    /// The values of documents in an Arrow array of jsonb.
+    pub fn of_array(&self, documents: &ArrayRef) -> Result<FieldValues> {
+        match documents.as_string_opt::<i64>() {
+            Some(texts) => self.of_texts(texts.iter()),
+            None => Err(Error::internal(format!("fields are asked of an array of {}", documents.data_type()))),
+        }
     }
 
     /// The values of documents in a block of texts, in the rows that are wanted.
