@@ -8,6 +8,8 @@
 //!   opening after a crash    in_place() = Some  its changes of pages first, then the commits beyond its cut
 //!   what a row was before    versions() = Some  each version once, with the commits that it began and ended with
 //!                            versions() = None  the state at one moment, as far back as it is kept
+//!   doc->'a'->>'b'           fields() = Some    the values of the path, from its own columns where it has some
+//!                            fields() = None    those of the documents' texts, which the kernel takes apart
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
@@ -21,7 +23,7 @@ use arrow_array::RecordBatch;
 use weft_format::{RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
-use crate::scan::{Period, ScanOutput, ScanRequest};
+use crate::scan::{Period, ScanField, ScanOutput, ScanRequest};
 use crate::write_set::Attachment;
 
 /// Many rows at once, as files of their own.
@@ -111,4 +113,19 @@ pub trait Versions: Send + Sync {
     ///
     /// The view's timestamp and the period's `after` are registered, and the table keeps what they see.
     fn scan_versions(&self, schema: &Arc<Schema>, request: ScanRequest, period: Period) -> Result<ScanOutput>;
+}
+
+/// Fields of documents, without the documents around them.
+///
+/// ```text
+///   projection [0], fields [doc->'a'->>'b', (doc->>'n')::bigint]      batches of three columns: k, text, bigint
+/// ```
+///
+/// 1. The answer is that of the documents' texts, value by value ([`FieldPath::of_texts`]): what a method has as columns
+///    it reads there, and everything else from the texts.
+///
+/// [`FieldPath::of_texts`]: weft_format::document::FieldPath::of_texts
+pub trait Fields: Send + Sync {
+    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields.
+    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
 }

@@ -10,6 +10,7 @@
 //!                Blind        rows written without a look at what their keys have
 //!                InPlace      pages changed where they lie, with records of the method's own in the log
 //!                Versions     what rows were, from which commit until which
+//!                Fields       values within documents, without the documents
 //!   Table        the four duties, and which abilities it has
 //!   Derived      Upkeep, and fed by its table: a secondary index
 //! ```
@@ -31,14 +32,14 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Blind, Bulk, BulkReplace, InPlace, Versions, VisitRow};
+pub use abilities::{Blind, Bulk, BulkReplace, Fields, InPlace, Versions, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanMetrics,
-    ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema,
+    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
+    ScanMetrics, ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema, scan_schema_with,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
 pub use traits::{Derived, FileSwitch, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};

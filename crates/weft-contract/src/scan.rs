@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
 use weft_env::sync::Mutex;
 use weft_expr::Expr;
+use weft_format::document::FieldPath;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, Schema, TableId, Timestamp, Value};
 
@@ -67,6 +68,28 @@ pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
         None => stored.next(),
     };
     Arc::new(arrow_schema::Schema::new(projection.iter().filter_map(field).collect::<Vec<_>>()))
+}
+
+/// A value within the documents of a column (jsonb), wanted by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScanField {
+    /// The ordinal of the column.
+    pub column: usize,
+    /// Where in its documents, and as what.
+    pub path: FieldPath,
+}
+
+/// The Arrow schema of a scan that returns fields behind the columns of its projection.
+pub fn scan_schema_with(schema: &Schema, projection: &[usize], fields: &[ScanField]) -> SchemaRef {
+    let columns = scan_schema(schema, projection);
+    if fields.is_empty() {
+        return columns;
+    }
+    let field = |(number, field): (usize, &ScanField)| {
+        Arc::new(Field::new(format!("\u{1}field {number}"), field.path.data_type.arrow(), true))
+    };
+    let fields = fields.iter().enumerate().map(field);
+    Arc::new(arrow_schema::Schema::new(columns.fields().iter().cloned().chain(fields).collect::<Vec<_>>()))
 }
 
 /// Which versions are wanted.
@@ -147,6 +170,10 @@ pub struct ScanMetrics {
     pub blocks: AtomicU64,
     /// Blocks skipped by their statistics.
     pub blocks_pruned: AtomicU64,
+    /// Fields of blocks that were read from their own columns.
+    pub field_columns: AtomicU64,
+    /// Fields of blocks that were looked for in the texts of documents.
+    pub field_texts: AtomicU64,
     /// Rows returned.
     pub rows: AtomicU64,
     /// The index that found them, if one did.

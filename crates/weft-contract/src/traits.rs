@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use crate::abilities::{Blind, Bulk, BulkReplace, InPlace, Versions};
+use crate::abilities::{Blind, Bulk, BulkReplace, Fields, InPlace, Versions};
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
@@ -141,6 +141,10 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     fn in_place(&self) -> Option<&dyn InPlace>;
     /// Gives out what rows were.
     fn versions(&self) -> Option<&dyn Versions>;
+    /// Reads fields of documents alone.
+    fn fields(&self) -> Option<&dyn Fields> {
+        None
+    }
 }
 
 /// What is derived from a table, which feeds it: a secondary index (traits 3).

@@ -13,6 +13,7 @@
 //!         array_filter              the same of an Arrow array, or of rows
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
+//!      document/                    documents as columns: what a block of jsonb is made of, and its fields
 //!      wire                         numbers, texts, types, values as bytes; the reader of bytes that may be damaged
 //! ```
 //!
@@ -23,6 +24,7 @@ pub mod array_filter;
 pub mod arrow_values;
 pub mod bloom;
 mod bytes;
+pub mod document;
 pub mod encoding;
 pub mod enums;
 pub mod error;

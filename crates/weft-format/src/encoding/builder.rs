@@ -27,6 +27,8 @@ pub struct EncodedBlock {
     pub slice_bytes: Vec<u32>,
     /// How many rows each slice but the last has.
     pub slice_rows: usize,
+    /// Bytes of the documents whose pieces the slices are.
+    pub document_bytes: Option<u32>,
     /// How it was encoded.
     pub encoding: Encoding,
     /// Statistics of its values.
@@ -43,7 +45,8 @@ impl EncodedBlock {
         stats: ColumnStats,
         hashes: Option<Vec<u64>>,
     ) -> EncodedBlock {
-        EncodedBlock { slice_bytes: vec![bytes.len() as u32], slice_rows: BLOCK_ROWS, bytes, encoding, stats, hashes }
+        let slice_bytes = vec![bytes.len() as u32];
+        EncodedBlock { slice_bytes, slice_rows: BLOCK_ROWS, document_bytes: None, bytes, encoding, stats, hashes }
     }
 }
 
@@ -233,6 +236,18 @@ impl BlockBuilder {
                 }
             }
         }
+    }
+
+    /// The waiting texts; nothing when these are bytes or numbers.
+    pub(crate) fn texts(&self) -> Option<Vec<Option<&str>>> {
+        let Data::Text { ends, bytes } = &self.data else { return None };
+        let all = std::str::from_utf8(bytes).ok()?;
+        let mut start = 0;
+        let text = |(row, &end): (usize, &u32)| {
+            let text = &all[std::mem::replace(&mut start, end as usize)..end as usize];
+            (self.null_count == 0 || self.is_valid(row)).then_some(text)
+        };
+        Some(ends.iter().enumerate().map(text).collect())
     }
 
     /// Whether a waiting row has a value.

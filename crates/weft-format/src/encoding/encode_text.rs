@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::bloom::hash_bytes;
+use crate::encoding::block::Block;
 use crate::encoding::builder::{BlockBuilder, EncodedBlock, HashesWanted};
 use crate::encoding::dictionary::text_dictionary;
 use crate::encoding::kind::Kind;
@@ -16,6 +17,7 @@ use crate::encoding::pieces::{Options, Shape, codes_bytes, write_codes, write_ru
 use crate::encoding::slices::{rows_of_slice, slice_rows};
 use crate::encoding::symbols::SymbolTrainer;
 use crate::encoding::text::{index_bytes, write_index};
+use crate::error::Result;
 use crate::stats::ColumnStats;
 
 /// Symbols must save at least one byte in this many, or texts stay plain, which reads faster.
@@ -96,7 +98,24 @@ pub(crate) fn encode_texts(
         _ => Some((0..rows).filter_map(text).map(hash_bytes).collect()),
     };
     let stats = stats_of(shape.kind, &mut (0..rows).filter_map(text), counts);
-    EncodedBlock { bytes: out, slice_bytes, slice_rows, encoding: texts.encoding, stats, hashes }
+    EncodedBlock { bytes: out, slice_bytes, slice_rows, document_bytes: None, encoding: texts.encoding, stats, hashes }
+}
+
+/// A block of texts as they are: `ends[row]` is where a row's text ends in `bytes`, a bit of `validity` is 1 when it
+/// has one.
+pub(crate) fn plain_block(kind: Kind, ends: &[u32], bytes: &[u8], validity: &[u64]) -> Result<Block> {
+    let valid: usize = validity.iter().map(|word| word.count_ones() as usize).sum();
+    let shape = Shape { kind, rows: ends.len(), null_count: ends.len() - valid, validity };
+    let mut out = Vec::with_capacity(bytes.len() + ends.len() * 4 + 64);
+    if valid == 0 {
+        shape.write(Encoding::AllNull, &mut out, |_| {});
+    } else {
+        shape.write(Encoding::Plain, &mut out, |out| {
+            write_index(ends, bytes.len(), out);
+            out.extend_from_slice(bytes);
+        });
+    }
+    Block::parse(arrow_buffer::Buffer::from_vec(out), None)
 }
 
 fn write_dictionary(

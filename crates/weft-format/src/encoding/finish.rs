@@ -23,6 +23,12 @@ impl BlockBuilder {
         let mut trainer = std::mem::take(&mut self.trainer);
         let block = encode(self, &mut trainer, options);
         self.trainer = trainer;
+        self.start_over();
+        block
+    }
+
+    /// Forgets the waiting rows.
+    pub(crate) fn start_over(&mut self) {
         match &mut self.data {
             Data::Bool(values) => values.clear(),
             Data::Word16(values) => values.clear(),
@@ -36,6 +42,5 @@ impl BlockBuilder {
         }
         self.validity.clear();
         (self.null_count, self.rows) = (0, 0);
-        block
     }
 }

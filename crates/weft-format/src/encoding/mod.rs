@@ -28,6 +28,7 @@ mod text;
 
 pub use block::Block;
 pub use builder::{BlockBuilder, EncodedBlock, HashesWanted};
+pub(crate) use encode_text::plain_block;
 pub(crate) use filter::and_where;
 pub(crate) use int_test::IntTest;
 pub use kind::Kind;

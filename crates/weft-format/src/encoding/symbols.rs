@@ -99,6 +99,11 @@ pub(crate) struct SymbolTrainer {
 }
 
 impl SymbolTrainer {
+    /// Whether it was not trained yet, or for nothing.
+    pub(crate) fn is_new(&self) -> bool {
+        self.compressor.is_none() || !self.used
+    }
+
     /// Compressed bytes per byte of text, as last seen; a guess before.
     pub(crate) fn ratio(&self) -> f64 {
         if self.compressor.is_some() { self.ratio } else { 0.7 }

@@ -15,6 +15,7 @@ use crate::ids::{FileId, TableId, Timestamp};
 use crate::key;
 use crate::row::RowCodec;
 use crate::schema::Schema;
+use crate::table::documents::finish_documents;
 use crate::table::footer::{BlockEntry, ColumnEntry, Footer, SliceEntry};
 use crate::table::header::{Header, trailer_bytes};
 use crate::table::layout::{COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, checksum};
@@ -28,6 +29,8 @@ pub struct ColumnTableOptions {
     pub bloom_columns: Vec<usize>,
     /// The filter of keys denies nothing and takes no room: nobody looks for a key that may not be there.
     pub without_key_filter: bool,
+    /// Documents (jsonb) stay texts, never columns.
+    pub documents_as_texts: bool,
 }
 
 /// Insert timestamps of a batch.
@@ -92,6 +95,7 @@ struct ColumnState {
     blocks: Vec<EncodedBlock>,
     wanted: HashesWanted,
     hashes: Vec<u64>,
+    may_be_documents: bool,
 }
 
 /// Most distinct values of a column whose Bloom filter stays small.
@@ -105,6 +109,7 @@ impl ColumnTableBuilder {
             blocks: Vec::new(),
             wanted,
             hashes: Vec::new(),
+            may_be_documents: false,
         };
         let mut columns: Vec<ColumnState> = Vec::with_capacity(schema.columns.len() + 1);
         for (ordinal, column) in schema.columns.iter().enumerate() {
@@ -112,7 +117,10 @@ impl ColumnTableBuilder {
             let wanted = if listed { HashesWanted::All } else { HashesWanted::Few(COLUMN_BLOOM_VALUES_MAX) };
             // The key filter answers for a key of one column.
             let covered = schema.key == [ordinal];
-            columns.push(state(column.data_type, if covered { HashesWanted::None } else { wanted }));
+            let mut state = state(column.data_type, if covered { HashesWanted::None } else { wanted });
+            let is_key = schema.key.contains(&ordinal);
+            state.may_be_documents = column.data_type == DataType::Jsonb && !is_key && !options.documents_as_texts;
+            columns.push(state);
         }
         columns.push(state(DataType::BigInt, HashesWanted::None));
         ColumnTableBuilder {
@@ -245,7 +253,13 @@ impl ColumnTableBuilder {
     /// Encodes the waiting rows.
     fn flush(&mut self) {
         for column in &mut self.columns {
-            let mut block = column.builder.finish_slices(column.wanted, &mut || rest(&mut self.pause));
+            let mut pause = || rest(&mut self.pause);
+            let documents =
+                column.may_be_documents.then(|| finish_documents(&mut column.builder, column.wanted, &mut pause));
+            let mut block = match documents.flatten() {
+                Some(documents) => documents,
+                None => column.builder.finish_slices(column.wanted, &mut pause),
+            };
             self.encoded_bytes += block.bytes.len() + 64;
             match (column.wanted, block.hashes.take()) {
                 (HashesWanted::None, _) => {}
@@ -334,8 +348,9 @@ fn write_column(bytes: &mut Vec<u8>, file: FileId, number: u32, column: &mut Col
             slices.push(SliceEntry { bytes: slice_bytes, checksum: checksum(file, number, index, slice) });
             (rest, index) = (others, index + 1);
         }
-        blocks.push(BlockEntry { slice_rows: block.slice_rows, slices, stats: block.stats });
         bytes.extend_from_slice(&block.bytes);
+        let EncodedBlock { slice_rows, document_bytes, stats, .. } = block;
+        blocks.push(BlockEntry { slice_rows, slices, document_bytes, stats });
     }
     column.hashes.sort_unstable();
     column.hashes.dedup();

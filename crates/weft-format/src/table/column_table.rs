@@ -81,6 +81,8 @@ pub(crate) struct BlockPlace {
     first_slice: u32,
     /// Rows of each slice but the last.
     slice_rows: u32,
+    /// Of documents as columns: how many pieces there are, and how many bytes the texts have.
+    documents: Option<(u32, u32)>,
     pub(crate) stats: ColumnStats,
 }
 
@@ -213,6 +215,9 @@ impl ColumnTable {
         if !Kind::of(parts.data_type).is_variable() {
             return 0;
         }
+        if let Some((_, bytes)) = parts.blocks[block].documents {
+            return rows * size_of::<u128>() + bytes as usize;
+        }
         let slices = rows.div_ceil(parts.blocks[block].slice_rows as usize);
         let slices = &parts.slices[parts.blocks[block].first_slice as usize..][..slices];
         let encoded: usize = slices.iter().map(|slice| slice.bytes as usize).sum();
@@ -222,7 +227,25 @@ impl ColumnTable {
     /// Whether a block of a column that the file has is made of texts or bytes and has one slice.
     pub fn is_uncut_text(&self, column: usize, block: usize) -> bool {
         let parts = &self.columns[column];
-        Kind::of(parts.data_type).is_variable() && parts.blocks[block].slice_rows as usize >= self.block_rows(block)
+        let is_uncut = parts.blocks[block].slice_rows as usize >= self.block_rows(block);
+        Kind::of(parts.data_type).is_variable() && is_uncut && !self.is_documents(column, block)
+    }
+
+    /// Whether a block has documents as columns.
+    pub fn is_documents(&self, column: usize, block: usize) -> bool {
+        self.columns[column].blocks[block].documents.is_some()
+    }
+
+    /// How many slices a block has; of documents, pieces.
+    pub(crate) fn piece_count(&self, column: usize, block: usize) -> usize {
+        let place = &self.columns[column].blocks[block];
+        let slices = || self.block_rows(block).div_ceil(place.slice_rows as usize);
+        place.documents.map_or_else(slices, |(pieces, _)| pieces as usize)
+    }
+
+    /// The type of a column that the file has.
+    pub(crate) fn column_type(&self, column: usize) -> DataType {
+        self.columns[column].data_type
     }
 
     /// The smallest key.
@@ -315,6 +338,9 @@ impl ColumnTable {
         block: usize,
         wanted: Option<&Mask>,
     ) -> Result<Arc<Block>> {
+        if self.is_documents(column, block) {
+            return self.documents_for(cache, column, block, wanted);
+        }
         let rows = self.block_rows(block);
         let slice_rows = self.columns[column].blocks[block].slice_rows as usize;
         if slice_rows >= rows {
@@ -333,21 +359,25 @@ impl ColumnTable {
     /// The slice of a column that holds a row, and the row's number in it.
     fn slice_at(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<(Arc<Block>, usize)> {
         let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
+        if self.is_documents(column, block) {
+            return Ok((self.document_at(cache, column, block, row)?, 0));
+        }
         let slice_rows = self.columns[column].blocks[block].slice_rows as usize;
         Ok((self.slice(cache, column, block, row / slice_rows)?, row % slice_rows))
     }
 
-    fn slice(&self, cache: &dyn BlockCache, column: usize, block: usize, slice: usize) -> Result<Arc<Block>> {
+    pub(crate) fn slice(
+        &self,
+        cache: &dyn BlockCache,
+        column: usize,
+        block: usize,
+        slice: usize,
+    ) -> Result<Arc<Block>> {
         let parts = &self.columns[column];
         let number = parts.first_slice + parts.blocks[block].first_slice + slice as u32;
         let key = BlockKey { file: self.header.file, block: number };
-        let load = || {
-            self.load_slice(column, block, slice).map_err(|error| {
-                let error = self.in_block(column, block, error);
-                self.note_failure(&error);
-                error
-            })
-        };
+        let load =
+            || self.load_slice(column, block, slice).map_err(|error| self.noted(self.in_block(column, block, error)));
         cache.get(key, &mut || load())
     }
 
@@ -363,9 +393,11 @@ impl ColumnTable {
     }
 
     #[cold]
-    fn note_failure(&self, error: &Error) {
+    pub(crate) fn noted(&self, error: Error) -> Error {
         let mut failed = self.failed.lock();
         *failed = (failed.0 + 1, Some(error.clone()));
+        drop(failed);
+        error
     }
 
     /// How many loads of blocks failed since the table was opened, and what the last of them said.
@@ -383,6 +415,10 @@ impl ColumnTable {
             return Err(Error::corrupt("it fails its checksum"));
         }
         let parsed = Block::parse(buffer.into(), parts.symbols.as_ref())?;
+        if parts.blocks[block].documents.is_some() {
+            // What reads a piece knows what it should have.
+            return Ok(parsed);
+        }
         let rows = rows_of_slice(self.block_rows(block), slice_rows as usize, slice);
         let is_whole = rows.len() == self.block_rows(block);
         let null_count = if is_whole { parts.blocks[block].stats.null_count as usize } else { parsed.null_count() };
@@ -470,7 +506,8 @@ fn place_blocks(entries: Vec<ColumnEntry>, footer_offset: u64) -> Result<Vec<Col
         for block in entry.blocks {
             stats.merge(&block.stats);
             let (first, slice_rows) = (slices.len() as u32, block.slice_rows as u32);
-            blocks.push(BlockPlace { first_slice: first, slice_rows, stats: block.stats });
+            let documents = block.document_bytes.map(|bytes| (block.slices.len() as u32, bytes));
+            blocks.push(BlockPlace { first_slice: first, slice_rows, documents, stats: block.stats });
             for slice in block.slices {
                 slices.push(SlicePlace { offset, bytes: slice.bytes, checksum: slice.checksum });
                 offset += u64::from(slice.bytes);

@@ -9,7 +9,8 @@ use crate::interval::Interval;
 use crate::stats::ColumnStats;
 use crate::table::header::Header;
 use crate::table::layout::{
-    INDEX_ROWS, SLICES_VERSION, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT,
+    DOCUMENTS_MARK, DOCUMENTS_VERSION, INDEX_ROWS, SLICES_VERSION, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT,
+    STATS_MIN_EXACT,
 };
 use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
@@ -40,6 +41,8 @@ pub(crate) struct BlockEntry {
     /// Rows of each slice but the last, a power of two; [`BLOCK_ROWS`] of a block that is not cut.
     pub(crate) slice_rows: usize,
     pub(crate) slices: Vec<SliceEntry>,
+    /// Bytes of the documents whose pieces the slices are.
+    pub(crate) document_bytes: Option<u32>,
     pub(crate) stats: ColumnStats,
 }
 
@@ -63,8 +66,14 @@ impl Footer {
             put_bytes(&mut out, &column.symbols);
             put_filter(&mut out, column.filter.as_ref());
             for block in &column.blocks {
-                if version >= SLICES_VERSION {
-                    out.push(block.slice_rows.ilog2() as u8);
+                match block.document_bytes {
+                    Some(bytes) => {
+                        out.push(DOCUMENTS_MARK);
+                        out.extend_from_slice(&bytes.to_le_bytes());
+                        out.extend_from_slice(&(block.slices.len() as u32).to_le_bytes());
+                    }
+                    None if version >= SLICES_VERSION => out.push(block.slice_rows.ilog2() as u8),
+                    None => {}
                 }
                 for slice in &block.slices {
                     out.extend_from_slice(&slice.bytes.to_le_bytes());
@@ -127,15 +136,33 @@ fn parse_column(input: &mut ByteReader<'_>, header: &Header, data_type: DataType
     let mut blocks = Vec::new();
     for block in 0..rows.div_ceil(BLOCK_ROWS) {
         let block_rows = BLOCK_ROWS.min(rows - block * BLOCK_ROWS);
-        let slice_rows = if header.version >= SLICES_VERSION { parse_slice_rows(input, kind)? } else { BLOCK_ROWS };
-        let mut slices = Vec::with_capacity(block_rows.div_ceil(slice_rows));
-        for _ in 0..block_rows.div_ceil(slice_rows) {
+        let has_documents = header.version >= DOCUMENTS_VERSION && data_type == DataType::Jsonb;
+        let document_bytes = if has_documents { parse_mark(input)? } else { None };
+        let (slice_rows, slice_count) = match document_bytes {
+            Some(_) => (BLOCK_ROWS, input.u32()? as usize),
+            None if header.version >= SLICES_VERSION => {
+                let slice_rows = parse_slice_rows(input, kind)?;
+                (slice_rows, block_rows.div_ceil(slice_rows))
+            }
+            None => (BLOCK_ROWS, 1),
+        };
+        let mut slices = Vec::new();
+        for _ in 0..slice_count {
             slices.push(SliceEntry { bytes: input.u32()?, checksum: input.u32()? });
         }
         let stats = parse_stats(input, kind, block_rows as u64)?;
-        blocks.push(BlockEntry { slice_rows, slices, stats });
+        blocks.push(BlockEntry { slice_rows, slices, document_bytes, stats });
     }
     Ok(ColumnEntry { data_type, symbols, filter, blocks })
+}
+
+/// The bytes of documents, when a block has them as pieces.
+fn parse_mark(input: &mut ByteReader<'_>) -> Result<Option<u32>> {
+    if input.bytes.first() != Some(&DOCUMENTS_MARK) {
+        return Ok(None);
+    }
+    input.take(1)?;
+    Ok(Some(input.u32()?))
 }
 
 /// Only texts are cut.

@@ -5,11 +5,15 @@ pub const MAGIC: [u8; 8] = *b"WEFTCOLT";
 /// Last bytes of the file.
 pub const END_MAGIC: [u8; 4] = *b"WEND";
 /// Version of the format that this release writes.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 /// The first version that this release reads: before version 2 every block was one slice.
 pub const FORMAT_VERSION_MIN: u16 = 1;
 /// The first version whose blocks may be cut into slices.
 pub(crate) const SLICES_VERSION: u16 = 2;
+/// The first version whose blocks of jsonb may be documents as columns.
+pub(crate) const DOCUMENTS_VERSION: u16 = 3;
+/// In place of the rows per slice: the block's slices are pieces of documents.
+pub(crate) const DOCUMENTS_MARK: u8 = u8::MAX;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 64;
 /// Bytes of the trailer.
@@ -72,6 +76,7 @@ mod tests {
         note("SLICE_ROWS_MIN", &SLICE_ROWS_MIN);
         note("UNIT_ROWS", &UNIT_ROWS);
         note("TEXT_GROUP_ROWS", &TEXT_GROUP_ROWS);
+        note("DOCUMENTS", &(DOCUMENTS_MARK, crate::document::ON_DISK));
         note("ENCODINGS", &Encoding::ALL.map(|encoding| (encoding as u8, encoding)));
         let letters = [crate::encoding::letters::LETTERS_MAX, crate::encoding::letters::LETTERS_SLACK];
         note("LETTERS", &letters);

@@ -13,6 +13,9 @@
 mod builder;
 mod cache;
 mod column_table;
+#[cfg(test)]
+mod document_tests;
+mod documents;
 mod find;
 mod footer;
 mod header;

@@ -25,7 +25,7 @@ use crate::types::{DataType, Element};
 use crate::value::Value;
 
 /// A file in memory.
-struct Bytes(Vec<u8>);
+pub(super) struct Bytes(pub(super) Vec<u8>);
 
 impl File for Bytes {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -50,7 +50,7 @@ impl File for Bytes {
 
 /// Keeps everything.
 #[derive(Default)]
-struct Keep(Mutex<BTreeMap<BlockKey, Arc<Block>>>);
+pub(super) struct Keep(pub(super) Mutex<BTreeMap<BlockKey, Arc<Block>>>);
 
 impl BlockCache for Keep {
     fn get(&self, key: BlockKey, load: &mut dyn FnMut() -> Result<Block>) -> Result<Arc<Block>> {
@@ -64,7 +64,7 @@ impl BlockCache for Keep {
     }
 }
 
-fn schema(types: &[DataType], key: &[usize]) -> Arc<Schema> {
+pub(super) fn schema(types: &[DataType], key: &[usize]) -> Arc<Schema> {
     let column =
         |(index, &data_type): (usize, &DataType)| Column { name: format!("c{index}"), data_type, not_null: false };
     Arc::new(Schema::new(types.iter().enumerate().map(column).collect(), key.to_vec()))
@@ -144,7 +144,7 @@ fn who_builds_pauses_within_wide_blocks() {
     assert!(pauses > 6 + 5, "{pauses}: 1 MiB of texts has 20 slices and more, with a pause after four at most");
 }
 
-fn open(bytes: &[u8], schema: &Schema) -> Result<ColumnTable> {
+pub(super) fn open(bytes: &[u8], schema: &Schema) -> Result<ColumnTable> {
     ColumnTable::open(Arc::new(Bytes(bytes.to_vec())), TableId(3), FileId(77), schema)
 }
 
@@ -156,7 +156,11 @@ fn a_table_agrees_with_its_rows() {
         let schema = schema(&TYPES, key);
         let count = if round == 0 { 2 * BLOCK_ROWS + 100 } else { 2500 };
         let rows = rows(&schema, count, &mut random);
-        let options = ColumnTableOptions { bloom_columns: vec![7], without_key_filter: round % 2 == 1 };
+        let options = ColumnTableOptions {
+            bloom_columns: vec![7],
+            without_key_filter: round % 2 == 1,
+            ..ColumnTableOptions::default()
+        };
         let image = build(&schema, &rows, &options);
         let table = open(&image.bytes, &schema).unwrap();
         let cache = Keep::default();
@@ -342,7 +346,7 @@ fn a_file_without_slices_is_still_read() {
     let error =
         open(&[&none, &old[layout::HEADER_BYTES..]].concat(), &Schema::new(Vec::new(), Vec::new())).unwrap_err();
     assert!(error.message().contains("claims no columns"), "{error}");
-    for version in [0, 3] {
+    for version in [0, layout::FORMAT_VERSION + 1] {
         let later = header::Header { version, ..header }.to_bytes();
         let error = open(&[&later, &old[layout::HEADER_BYTES..]].concat(), &schema).unwrap_err();
         assert_eq!(error.code(), crate::Code::VersionMismatch, "{error}");

@@ -6,6 +6,7 @@ use crate::bloom::{hash_bytes, hash_value};
 use crate::encoding::{BLOCK_ROWS, Block};
 use crate::error::{Error, Result};
 use crate::stats::ColumnStats;
+use crate::table::cache::NoCache;
 use crate::table::column_table::{ColumnTable, in_file};
 use crate::table::layout::INDEX_ROWS;
 use crate::value::Value;
@@ -15,6 +16,9 @@ impl ColumnTable {
     pub fn verify(&self) -> Result<()> {
         for column in 0..self.columns.len() {
             for block in 0..self.block_count() {
+                if self.is_documents(column, block) {
+                    self.check_documents(column, block)?;
+                }
                 let loaded = self.load(column, block)?;
                 self.verify_block(column, block, &loaded).map_err(|error| self.in_block(column, block, error))?;
             }
@@ -25,7 +29,10 @@ impl ColumnTable {
     /// Reads everything, past any cache, and tests its checksums.
     pub fn verify_checksums(&self) -> Result<()> {
         for column in 0..self.columns.len() {
-            (0..self.block_count()).try_for_each(|block| self.load(column, block).map(|_| ()))?;
+            for block in 0..self.block_count() {
+                let mut pieces = 0..self.piece_count(column, block);
+                pieces.try_for_each(|piece| self.slice(&NoCache, column, block, piece).map(|_| ()))?;
+            }
         }
         Ok(())
     }

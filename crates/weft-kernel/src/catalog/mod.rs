@@ -23,6 +23,7 @@
 
 mod building;
 mod codec;
+mod fields;
 mod index_ref;
 mod life;
 mod objects;

@@ -19,12 +19,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::DataType as ArrowType;
 use weft_contract::{
-    ExprTest, LOCATION, Partition, Period, ScanMetrics, ScanOutput, ScanRequest, Versions, scan_schema,
+    ExprTest, LOCATION, Partition, Period, ScanField, ScanMetrics, ScanOutput, ScanRequest, Versions, scan_schema,
 };
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Value};
 
+use super::fields::{take_fields, with_documents};
 use super::table_ref::TableRef;
 use crate::index::{Direction, Index, IndexPart};
 
@@ -62,6 +63,26 @@ impl TableRef {
         match scan_by_index(self, &request, known)? {
             Some(output) => Ok(output),
             None => self.table.scan(&self.def.schema, request),
+        }
+    }
+
+    /// As [`TableRef::scan_known`], with fields of documents behind the columns of the projection.
+    pub fn scan_fields(&self, request: ScanRequest, fields: Vec<ScanField>, known: &[ExprTest]) -> Result<ScanOutput> {
+        if let Some(reads) = &request.view.reads {
+            let columns = fields.iter().map(|field| field.column);
+            let read: Vec<usize> = request.projection.iter().copied().chain(columns).collect();
+            reads.note_scan(self.def.id, &request.predicates, &read);
+        }
+        let with_documents = with_documents(&request, &fields);
+        if let Some(output) = scan_by_index(self, &with_documents, known)? {
+            return Ok(take_fields(output, &self.def.schema, &request.projection, fields));
+        }
+        match self.table.fields() {
+            Some(able) => able.scan_fields(&self.def.schema, request, fields),
+            None => {
+                let output = self.table.scan(&self.def.schema, with_documents)?;
+                Ok(take_fields(output, &self.def.schema, &request.projection, fields))
+            }
         }
     }
 

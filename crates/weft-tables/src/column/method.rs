@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions};
+use weft_contract::{Blind, Bulk, BulkReplace, Fields, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
@@ -55,6 +55,10 @@ impl Table for Store {
 
     fn versions(&self) -> Option<&dyn Versions> {
         None
+    }
+
+    fn fields(&self) -> Option<&dyn Fields> {
+        Some(self)
     }
 }
 

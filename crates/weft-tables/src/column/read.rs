@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::{Newest, Read, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Fields, Newest, Read, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
 use super::layout::Site;
@@ -75,10 +75,16 @@ impl Read for Store {
     }
 
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
-        self.start_scan(schema, request)
+        self.start_scan(schema, request, Vec::new())
     }
 
     fn statistics(&self) -> TableStatistics {
         self.estimates()
+    }
+}
+
+impl Fields for Store {
+    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput> {
+        self.start_scan(schema, request, fields)
     }
 }

@@ -158,7 +158,7 @@ impl Plan {
         let kept = dense.map(|mask| Kept::new(mask, projection.len()));
         let positions = OnceCell::new();
         let positions = || positions.get_or_init(|| mask.map(Mask::positions).unwrap_or_default());
-        let mut columns = Vec::with_capacity(projection.len());
+        let mut columns = Vec::with_capacity(projection.len() + self.fields.len());
         for &ordinal in projection {
             if ordinal == LOCATION {
                 columns.push(locations(scan.part.file, block, mask, selected));
@@ -179,6 +179,9 @@ impl Plan {
                 Some(kept) => kept.of_block(&encoded, data_type)?,
                 None => encoded.decode_selected(data_type, positions()),
             });
+        }
+        for field in &self.fields {
+            columns.push(self.field_of_block(scan, block, field, (mask, selected))?);
         }
         Ok(columns)
     }

@@ -14,6 +14,9 @@
 //! 2. Every visible row is in exactly one unit, and a unit is taken by one partition.
 
 mod column_part;
+#[cfg(test)]
+mod field_tests;
+mod fields;
 mod kept;
 mod locations;
 mod own;
@@ -26,7 +29,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Partition, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::StorePartition;
@@ -35,10 +38,15 @@ use super::store::Store;
 
 impl Store {
     /// Pins the layout and cuts it into partitions.
-    pub(super) fn start_scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+    pub(super) fn start_scan(
+        &self,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+    ) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
         let count = request.partition_count;
-        let plan = Arc::new(Plan::new(self, schema, request)?);
+        let plan = Arc::new(Plan::new(self, schema, request, fields)?);
         let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;
         Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
     }

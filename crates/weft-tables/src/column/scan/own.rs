@@ -26,7 +26,8 @@ impl Plan {
                 let data_type = self.schema.columns[ordinal].data_type;
                 column_of_rows(&self.codec, data_type, ordinal, rows.iter().copied())
             };
-            let columns = self.request.projection.iter().map(column).collect();
+            let mut columns: Vec<_> = self.request.projection.iter().map(column).collect();
+            self.push_fields(&mut columns, |ordinal| Ok(column(&ordinal)))?;
             batches.push(self.batch(columns, rows.len())?);
         }
         Ok(batches)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use weft_contract::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
+use weft_contract::{LayerScan, ScanField, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema_with};
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::active;
 
@@ -67,6 +67,7 @@ pub(super) struct ChunkScan {
 /// Everything that the partitions of a scan share.
 pub(super) struct Plan {
     pub(super) request: ScanRequest,
+    pub(super) fields: Vec<ScanField>,
     pub(super) schema: Arc<Schema>,
     pub(super) codec: RowCodec,
     pub(super) arrow: SchemaRef,
@@ -78,7 +79,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
+    pub(super) fn new(
+        store: &Store,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+    ) -> Result<Plan> {
         // Before the layout is pinned (reconcile 1).
         if !active(faults::SCAN_UNRECONCILED) {
             store.reconcile()?;
@@ -96,7 +102,8 @@ impl Plan {
         let mut plan = Plan {
             schema: schema.clone(),
             codec: RowCodec::new(schema),
-            arrow: scan_schema(schema, &request.projection),
+            arrow: scan_schema_with(schema, &request.projection, &fields),
+            fields,
             parts: Vec::new(),
             chunks: Vec::new(),
             units: Vec::new(),

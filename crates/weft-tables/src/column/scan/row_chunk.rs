@@ -78,19 +78,19 @@ impl Plan {
         let projection = &self.request.projection;
         let kept = mask.map(|mask| Kept::new(mask, projection.len()));
         let positions = mask.map(Mask::positions);
-        let mut columns = Vec::with_capacity(projection.len());
-        for &ordinal in projection {
+        let column = |ordinal: usize| {
             if ordinal == LOCATION {
-                columns.push(no_locations(selected));
-                continue;
+                return Ok(no_locations(selected));
             }
-            columns.push(match (self.chunk_array(scan, ordinal, selected), &kept, &positions) {
-                (Some(array), Some(kept), _) => kept.of(&array)?,
-                (Some(array), None, _) => array,
-                (None, _, Some(positions)) => self.column_of(scan, ordinal, positions),
-                (None, _, None) => self.whole_column(scan, ordinal),
-            });
-        }
+            match (self.chunk_array(scan, ordinal, selected), &kept, &positions) {
+                (Some(array), Some(kept), _) => kept.of(&array),
+                (Some(array), None, _) => Ok(array),
+                (None, _, Some(positions)) => Ok(self.column_of(scan, ordinal, positions)),
+                (None, _, None) => Ok(self.whole_column(scan, ordinal)),
+            }
+        };
+        let mut columns = projection.iter().map(|&ordinal| column(ordinal)).collect::<Result<Vec<_>>>()?;
+        self.push_fields(&mut columns, column)?;
         Ok(columns)
     }
 

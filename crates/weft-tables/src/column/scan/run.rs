@@ -37,19 +37,19 @@ impl Plan {
         }
         let projection = &self.request.projection;
         let kept = mask.as_ref().filter(|_| selected < run.len).map(|mask| Kept::new(mask, projection.len()));
-        let mut columns = Vec::with_capacity(projection.len());
-        for &ordinal in projection {
+        let column = |ordinal: usize| {
             if ordinal == LOCATION {
-                columns.push(no_locations(selected));
-                continue;
+                return Ok(no_locations(selected));
             }
             let data_type = self.schema.columns[ordinal].data_type;
-            columns.push(match (run.columns.get(ordinal), &kept) {
-                (None, _) => missing_column(&self.codec, data_type, ordinal, selected),
-                (Some(block), None) => block.decode(data_type),
-                (Some(block), Some(kept)) => kept.of_block(block, data_type)?,
-            });
-        }
+            match (run.columns.get(ordinal), &kept) {
+                (None, _) => Ok(missing_column(&self.codec, data_type, ordinal, selected)),
+                (Some(block), None) => Ok(block.decode(data_type)),
+                (Some(block), Some(kept)) => kept.of_block(block, data_type),
+            }
+        };
+        let mut columns = projection.iter().map(|&ordinal| column(ordinal)).collect::<Result<Vec<_>>>()?;
+        self.push_fields(&mut columns, column)?;
         self.batch(columns, selected).map(Some)
     }
 }

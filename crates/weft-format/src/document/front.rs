@@ -1,0 +1,276 @@
+//! The front of a stretch of documents: their schema, and of each path where its pieces are and what is known of them.
+//!
+//! ```text
+//!   rows 8192 · bytes of text · schema · stream 0: 8192 levels, all Number; 8192 numbers from piece 1, 1 to 8192
+//!                                        stream 1: 655,360 levels from piece 2, ...
+//! ```
+//!
+//! It is the first piece, a block of one row of bytes. Everything that decides whether other pieces are wanted is here:
+//! the branches of a path, how often each occurs, bounds; and for every 256 rows where they begin in a stream, so that
+//! a row is found without reading those before it.
+//!
+//! 1. A piece is a block of at most 8192 levels or values; those of one stream or column have consecutive numbers.
+//! 2. A stream of one level only has no pieces. Equal streams share theirs.
+//!
+//! Source: page 0 of Alkowaileet and Carey (VLDB 2022), section 4.2, without its fixed size and with exact bounds.
+
+use crate::document::decimal::{Decimal, Form};
+use crate::document::levels::{TAG_COUNT, Tag};
+use crate::document::plan::{Plan, StreamPlan};
+use crate::document::schema::DocumentSchema;
+use crate::document::shred::SKIP_ROWS;
+use crate::encoding::BLOCK_ROWS;
+use crate::error::{Error, Result};
+use crate::stats::ColumnStats;
+use crate::value::{Value, ValueRef};
+use crate::wire::{ByteReader, put_value, put_varint};
+
+/// The number of this form of documents, the first byte of a front.
+pub(crate) const FRONT_VERSION: u8 = 1;
+
+/// What a change of the form would change.
+#[cfg(test)]
+pub(crate) const ON_DISK: [usize; 6] = [
+    FRONT_VERSION as usize,
+    SKIP_ROWS,
+    TAG_COUNT,
+    Tag::Raw as usize,
+    crate::document::levels::DEPTH_MAX,
+    crate::document::levels::STOP as usize,
+];
+
+/// What is read before any other piece.
+pub(crate) struct Front {
+    pub(crate) rows: usize,
+    pub(crate) schema: DocumentSchema,
+    pub(crate) streams: Vec<StreamFront>,
+}
+
+/// One stream of levels, and the columns of its path.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StreamFront {
+    pub(crate) level_count: usize,
+    /// The only level that there is.
+    pub(crate) constant: Option<u16>,
+    pub(crate) first_piece: u32,
+    /// How many levels there are before every 256th row; empty when each row has one.
+    pub(crate) level_skips: Vec<u32>,
+    /// How many values there are of each kind.
+    pub(crate) counts: [u32; TAG_COUNT],
+    /// Numbers, numerals, strings, raw texts.
+    pub(crate) columns: [Option<ColumnFront>; 4],
+}
+
+/// Values of one kind at a path.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ColumnFront {
+    pub(crate) count: usize,
+    pub(crate) first_piece: u32,
+    /// Of numbers.
+    pub(crate) form: Form,
+    /// How many values there are before every 256th row; empty when each level has one.
+    pub(crate) skips: Vec<u32>,
+    pub(crate) bounds: Bounds,
+}
+
+/// The smallest and the greatest value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bounds {
+    /// Of raw texts and numerals: not known.
+    Unknown,
+    /// Of numbers: both occur. Written with a mantissa and a scale: `mantissa / 10^scale`.
+    Numbers((i64, u8), (i64, u8)),
+    /// Of strings: long ones are cut, and a bound that is not exact does not occur.
+    Strings(Box<ColumnStats>),
+}
+
+impl Bounds {
+    /// The bounds of numbers.
+    pub(crate) fn of_numbers(numbers: &[Decimal]) -> Bounds {
+        let Some(&first) = numbers.first() else { return Bounds::Unknown };
+        let (mut min, mut max) = (first, first);
+        for &number in numbers {
+            min = if number.compare(min).is_lt() { number } else { min };
+            max = if number.compare(max).is_gt() { number } else { max };
+        }
+        Bounds::Numbers((min.mantissa, min.scale), (max.mantissa, max.scale))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Bounds::Unknown => out.push(0),
+            Bounds::Numbers(min, max) => {
+                out.push(1);
+                for (mantissa, scale) in [min, max] {
+                    put_value(out, ValueRef::Int(*mantissa));
+                    out.push(*scale);
+                }
+            }
+            Bounds::Strings(stats) => {
+                out.push(2 | u8::from(stats.min_exact) << 2 | u8::from(stats.max_exact) << 3);
+                put_value(out, stats.min.as_ref());
+                put_value(out, stats.max.as_ref());
+            }
+        }
+    }
+
+    fn read(input: &mut ByteReader<'_>, count: usize) -> Result<Bounds> {
+        let [head] = input.array()?;
+        match head {
+            0 => Ok(Bounds::Unknown),
+            1 => {
+                let mut bound = || match (input.value()?, input.array()?) {
+                    (Value::Int(mantissa), [scale @ 0..=18]) => Ok((mantissa, scale)),
+                    _ => Err(damaged("a bound is no number")),
+                };
+                Ok(Bounds::Numbers(bound()?, bound()?))
+            }
+            head if head & 3 == 2 && head < 16 => {
+                let (min, max) = (input.value()?, input.value()?);
+                if !matches!((&min, &max), (Value::Text(_), Value::Text(_) | Value::Null)) {
+                    return Err(damaged("a bound is no text"));
+                }
+                let (min_exact, max_exact) = (head & 4 != 0, head & 8 != 0);
+                let row_count = count as u64;
+                Ok(Bounds::Strings(Box::new(ColumnStats { min, max, min_exact, max_exact, null_count: 0, row_count })))
+            }
+            _ => Err(damaged("a bound is of no kind")),
+        }
+    }
+}
+
+pub(crate) fn damaged(what: &str) -> Error {
+    Error::corrupt(format!("the front of its documents is damaged: {what}"))
+}
+
+/// How many pieces so many levels or values have.
+pub(crate) fn piece_count(count: usize) -> usize {
+    count.div_ceil(BLOCK_ROWS)
+}
+
+impl ColumnFront {
+    /// How many pieces it has: the scales of numbers that have each their own lie behind the mantissas.
+    fn pieces(&self) -> usize {
+        piece_count(self.count) * if self.form == Form::Each { 2 } else { 1 }
+    }
+}
+
+impl StreamFront {
+    /// The piece behind its last one.
+    fn end_piece(&self) -> usize {
+        let levels = if self.constant.is_none() { piece_count(self.level_count) } else { 0 };
+        let end = |column: &ColumnFront| column.first_piece as usize + column.pieces();
+        let columns = self.columns.iter().flatten().map(end).max().unwrap_or(0);
+        columns.max(self.first_piece as usize + levels)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.level_count as u64);
+        put_varint(out, self.constant.map_or(0, |code| u64::from(code) + 1));
+        put_varint(out, self.first_piece.into());
+        put_skips(out, &self.level_skips);
+        self.counts.iter().for_each(|&count| put_varint(out, count.into()));
+        for column in self.columns.iter().flatten() {
+            put_varint(out, column.count as u64);
+            put_varint(out, column.first_piece.into());
+            out.extend_from_slice(&column.form.code());
+            put_skips(out, &column.skips);
+            column.bounds.write(out);
+        }
+    }
+
+    fn read(input: &mut ByteReader<'_>, plan: &StreamPlan, rows: usize) -> Result<StreamFront> {
+        let level_count = number(input)?;
+        let constant = match number(input)? {
+            0 => None,
+            code => Some(u16::try_from(code - 1).map_err(|_| damaged("a level is of no kind"))?),
+        };
+        let first_piece = number(input)? as u32;
+        let has_arrays = plan.first_array.is_some();
+        if level_count < rows || !has_arrays && level_count != rows {
+            return Err(damaged("a stream has too few levels"));
+        }
+        let level_skips = read_skips(input, rows, level_count)?;
+        let mut counts = [0; TAG_COUNT];
+        for count in &mut counts {
+            *count = number(input)? as u32;
+        }
+        let mut columns = [None, None, None, None];
+        for (column, tag) in columns.iter_mut().zip(Tag::WITH_VALUES) {
+            let count = counts[tag as usize] as usize;
+            if count == 0 {
+                continue;
+            }
+            if number(input)? != count || count > level_count {
+                return Err(damaged("a column has another number of values than its stream has levels"));
+            }
+            let first_piece = number(input)? as u32;
+            let form = Form::from_code(input.array()?).ok_or_else(|| damaged("numbers are of no form"))?;
+            let skips = read_skips(input, rows, count)?;
+            *column = Some(ColumnFront { count, first_piece, form, skips, bounds: Bounds::read(input, count)? });
+        }
+        Ok(StreamFront { level_count, constant, first_piece, level_skips, counts, columns })
+    }
+}
+
+/// A number below 2^32.
+fn number(input: &mut ByteReader<'_>) -> Result<usize> {
+    let number = u32::try_from(input.varint()?).map_err(|_| damaged("a number is too large"))?;
+    Ok(number as usize)
+}
+
+fn put_skips(out: &mut Vec<u8>, skips: &[u32]) {
+    out.push(u8::from(!skips.is_empty()));
+    let mut last = 0;
+    for &skip in skips {
+        put_varint(out, (skip - std::mem::replace(&mut last, skip)).into());
+    }
+}
+
+fn read_skips(input: &mut ByteReader<'_>, rows: usize, count: usize) -> Result<Vec<u32>> {
+    let [has_skips] = input.array()?;
+    let mut skips = Vec::new();
+    if has_skips == 0 {
+        return Ok(skips);
+    }
+    let mut last = 0_usize;
+    for _ in 0..rows.div_ceil(SKIP_ROWS) {
+        last += number(input)?;
+        if last > count {
+            return Err(damaged("a row lies behind the end of its stream"));
+        }
+        skips.push(last as u32);
+    }
+    Ok(skips)
+}
+
+impl Front {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![FRONT_VERSION];
+        put_varint(&mut out, self.rows as u64);
+        self.schema.root.write(&mut out);
+        self.streams.iter().for_each(|stream| stream.write(&mut out));
+        out
+    }
+
+    /// Reads a front with the plan of its schema; so many pieces there are.
+    pub(crate) fn read(bytes: &[u8], rows: usize, pieces: usize) -> Result<(Front, Plan)> {
+        let mut input = ByteReader::new(bytes, damaged);
+        let [version] = input.array()?;
+        if version != FRONT_VERSION || number(&mut input)? != rows {
+            return Err(damaged("it is of another version, or of other rows"));
+        }
+        let schema = DocumentSchema::read(&mut input)?;
+        let plan = Plan::new(&schema);
+        let mut streams = Vec::with_capacity(plan.streams.len());
+        for stream in &plan.streams {
+            let read = StreamFront::read(&mut input, stream, rows)?;
+            if read.end_piece() > pieces {
+                return Err(damaged("a piece is missing"));
+            }
+            streams.push(read);
+        }
+        input.end()?;
+        Ok((Front { rows, schema, streams }, plan))
+    }
+}

@@ -1,0 +1,48 @@
+//! Documents (jsonb) as columns, without a declared schema.
+//!
+//! ```text
+//!   texts ──▶ infer ──▶ plan ──▶ shred ──▶ encode ──▶ pieces: front · levels · values
+//!    text       schema   levels    decimal             front
+//!                                                        │
+//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field: the values of one path
+//! ```
+//!
+//! A stretch of at most 8192 documents becomes one stream of levels for each path that they have, and a column of
+//! values for each kind of value at the path: numbers as integers with a scale, strings, and texts for what is not
+//! taken apart. Reading gives every document back byte for byte, or the values of one path from its own streams alone.
+//!
+//! 1. What is read is what was written, for any text: those that are not canonical jsonb are kept as they are.
+//! 2. Missing, null, `{}` and `[]` are told apart; so are `1.5` and `1.50`.
+//! 3. Damaged pieces give an error, or other values, and never touch memory that is not theirs.
+//!
+//! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), sections 2
+//! to 4; [`levels`], [`schema`] and `front` say what was changed and why.
+
+mod assemble;
+mod cursor;
+mod decimal;
+mod encode;
+mod field;
+mod front;
+mod infer;
+mod levels;
+mod plan;
+mod read;
+pub mod schema;
+pub mod shapes;
+mod shred;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use cursor::Documents;
+pub(crate) use encode::encode_documents;
+pub use field::{FieldPath, FieldStep, FieldValues};
+pub use front::Bounds;
+#[cfg(test)]
+pub(crate) use front::ON_DISK;
+pub(crate) use infer::COLUMNS_MAX;
+pub use levels::Tag;
+pub use read::PathStatistics;
+pub(crate) use read::{assemble, assemble_row, check, statistics};
+pub use schema::DocumentSchema;
