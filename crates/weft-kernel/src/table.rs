@@ -9,5 +9,6 @@
 pub use weft_contract::{
     Attachment, Base, Blind, Bulk, BulkReplace, Damage, ExprTest, InPlace, JobKind, JobOffer, LOCATION, LOCATION_NAME,
     LayerScan, LayerStatus, Location, NoteReads, PartStatus, Partition, Period, Price, ReadView, Replaced, SINCE,
-    ScanMetrics, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites, UNTIL, Versions, scan_schema,
+    ScanField, ScanMetrics, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites, UNTIL, Versions,
+    scan_schema, scan_schema_with,
 };

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::Array;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};

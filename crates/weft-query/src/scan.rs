@@ -38,7 +38,9 @@ use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with};
+use weft_kernel::table::{
+    LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with,
+};
 use weft_sql::Binding;
 use weft_sql::queries::ReadAt;
 

@@ -9,6 +9,7 @@
 //! A path is followed through the schema as far as its steps are keys of objects. From there on, and in members that an
 //! object keeps as text, it is followed in the text of the value.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, LargeStringBuilder, StringViewBuilder};
@@ -56,6 +57,21 @@ pub struct FieldPath {
     pub steps: Vec<FieldStep>,
     /// One of those above.
     pub data_type: DataType,
+}
+
+/// As SQL writes it behind the column.
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, step) in self.steps.iter().enumerate() {
+            let is_last = number + 1 == self.steps.len() && self.data_type != DataType::Jsonb;
+            let arrow = if is_last { "->>" } else { "->" };
+            match step {
+                FieldStep::Key(key) | FieldStep::Either(key) => write!(f, "{arrow}'{}'", key.replace('\'', "''"))?,
+                FieldStep::Index(at) => write!(f, "{arrow}{at}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Values of a field.
