@@ -55,7 +55,7 @@ fn build(texts: &[String], documents_as_texts: bool) -> ColumnTable {
     let options = ColumnTableOptions { documents_as_texts, ..ColumnTableOptions::default() };
     let mut builder = ColumnTableBuilder::new(schema.clone(), &options);
     for (row, text) in texts.iter().enumerate() {
-        builder.push_row(&codec.encode([ValueRef::Int(row as i64), ValueRef::Text(text)].into_iter()), Timestamp(1));
+        builder.push_row(&codec.encode([ValueRef::Int(row as i64), ValueRef::Text(text)]), Timestamp(1));
     }
     let image = builder.finish(TableId(1), FileId(1)).expect("rows were added");
     ColumnTable::open(Arc::new(Bytes(image.bytes)), TableId(1), FileId(1), &schema).expect("it was just built")

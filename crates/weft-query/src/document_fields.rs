@@ -3,11 +3,12 @@
 //! ```text
 //!   AggregateExec max(f)                              AggregateExec max(f)
 //!     ProjectionExec doc->'r'->>'t' AS f        ─▶      ProjectionExec "field 0" AS f
-//!       WeftScanExec columns=[doc]                        WeftScanExec columns=[], fields=[doc -> r ->> t]
+//!       WeftScanExec columns=[doc]                        WeftScanExec columns=[], fields=[doc->'r'->>'t']
 //! ```
 //!
-//! The optimizer moves what is said to belong near the leaves ([`step_into_document`]) into projections right above scans, and
-//! this rule into the scans. Constants only are keys: of an open parameter the path is not known when it is planned.
+//! The optimizer moves what is said to belong near the leaves ([`step_into_document`]) into projections right above
+//! scans, and this rule into the scans. Constants only are keys: of an open parameter the path is not known when it is
+//! planned.
 
 use std::sync::Arc;
 

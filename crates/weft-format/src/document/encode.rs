@@ -62,7 +62,7 @@ impl Pieces<'_> {
 
     fn levels(&mut self, levels: &[u16]) -> Option<u32> {
         let array = |levels: &[u16]| -> ArrayRef {
-            Arc::new(levels.iter().map(|&level| Some(level as i16)).collect::<Int16Array>())
+            Arc::new(Int16Array::from_iter_values(levels.iter().map(|&level| level as i16)))
         };
         self.add_numbers(DataType::SmallInt, levels.chunks(BLOCK_ROWS).map(array))
     }
@@ -76,7 +76,7 @@ impl Pieces<'_> {
             let scales: Vec<u16> = stream.numbers.iter().map(|number| number.scale.into()).collect();
             self.levels(&scales)?;
         }
-        Some((first, form, Bounds::of_numbers(&stream.numbers)))
+        Some((first, form, Bounds::of_numbers(&stream.numbers, form, &mantissas)))
     }
 
     fn texts(&mut self, texts: &Texts) -> (u32, ColumnStats) {

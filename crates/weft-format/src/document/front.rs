@@ -86,8 +86,15 @@ pub enum Bounds {
 
 impl Bounds {
     /// The bounds of numbers.
-    pub(crate) fn of_numbers(numbers: &[Decimal]) -> Bounds {
+    pub(crate) fn of_numbers(numbers: &[Decimal], form: Form, mantissas: &[i64]) -> Bounds {
         let Some(&first) = numbers.first() else { return Bounds::Unknown };
+        if form != Form::Each
+            && let (Some(&min), Some(&max)) = (mantissas.iter().min(), mantissas.iter().max())
+        {
+            // Of one scale: mantissas have the order of the numbers.
+            let [min, max] = [min, max].map(|mantissa| form.number(mantissa, 0));
+            return Bounds::Numbers((min.mantissa, min.scale), (max.mantissa, max.scale));
+        }
         let (mut min, mut max) = (first, first);
         for &number in numbers {
             min = if number.compare(min).is_lt() { number } else { min };

@@ -67,14 +67,12 @@ impl Stream {
 
     /// Notes the end of an array, which stands for those of arrays within it that end here too.
     fn end(&mut self, array: usize) {
-        let last = self.levels.last().and_then(|&code| Level::of_code(code));
-        match last {
-            Some(Level::End(inner)) if inner > array => {
-                self.levels.pop();
-            }
-            _ => {}
+        let end = Level::End(array).code();
+        match self.levels.last_mut() {
+            // Ends are odd, those of inner arrays greater.
+            Some(last) if *last > end && *last % 2 == 1 => *last = end,
+            _ => self.levels.push(end),
         }
-        self.levels.push(Level::End(array).code());
     }
 
     fn note_row(&mut self) {

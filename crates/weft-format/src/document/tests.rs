@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::mask::Mask;
 
 mod random;
+mod schemas;
 mod shapes_tests;
 
 /// Encoded documents as a reader has them.

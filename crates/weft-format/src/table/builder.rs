@@ -98,6 +98,15 @@ struct ColumnState {
     may_be_documents: bool,
 }
 
+impl ColumnState {
+    /// Bytes of the waiting rows, as far as they are likely to be written.
+    fn pending_bytes(&self) -> usize {
+        self.builder.pending_bytes() / if self.may_be_documents { DOCUMENTS_SHRINK } else { 1 }
+    }
+}
+
+/// Documents shrink more than other columns, by about so much: their names are not repeated.
+const DOCUMENTS_SHRINK: usize = 4;
 /// Most distinct values of a column whose Bloom filter stays small.
 const COLUMN_BLOOM_VALUES_MAX: usize = COLUMN_BLOOM_BYTES_MAX * 8 / BLOOM_BITS_PER_KEY;
 
@@ -155,7 +164,7 @@ impl ColumnTableBuilder {
 
     /// About how many bytes the file would have if it were finished now.
     pub fn estimated_bytes(&self) -> usize {
-        let pending: usize = self.columns.iter().map(|column| column.builder.pending_bytes()).sum();
+        let pending: usize = self.columns.iter().map(ColumnState::pending_bytes).sum();
         let hashes = self.key_hashes.as_ref().map_or(0, Vec::len);
         // Rows that wait shrink as much as those before them did, or to about 2 in 3.
         HEADER_BYTES + self.encoded_bytes + pending * 2 / 3 + hashes * BLOOM_BITS_PER_KEY / 8

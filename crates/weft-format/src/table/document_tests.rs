@@ -30,7 +30,7 @@ fn build(texts: &[Option<String>], options: &ColumnTableOptions) -> Vec<u8> {
     for (row, text) in texts.iter().enumerate() {
         let document = text.as_deref().map_or(ValueRef::Null, ValueRef::Text);
         let values = [ValueRef::Int(row as i64), document, ValueRef::Text("beside")];
-        builder.push_row(&codec.encode(values.into_iter()), Timestamp(1));
+        builder.push_row(&codec.encode(values), Timestamp(1));
     }
     builder.finish(TableId(3), FileId(77)).unwrap().bytes
 }
@@ -76,8 +76,8 @@ fn documents_are_columns_in_the_file_and_texts_to_readers() {
         let mut mask = Mask::none(table.block_rows(0));
         (0..table.block_rows(0)).step_by(61).for_each(|row| mask.set(row));
         let some = table.block_for(&cache, 1, 0, Some(&mask)).unwrap();
-        for row in 0..some.len() {
-            let expected = texts[row].as_deref().filter(|_| mask.get(row));
+        for (row, text) in texts[..some.len()].iter().enumerate() {
+            let expected = text.as_deref().filter(|_| mask.get(row));
             some.with_value(row, |value| assert_eq!(value.as_bytes(), expected.map(str::as_bytes)));
         }
     }

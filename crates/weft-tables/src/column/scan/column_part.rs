@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::{ArrayRef, RecordBatch};
 use weft_contract::LOCATION;
 use weft_format::row_arrays::missing_column;
-use weft_format::{Mask, Result};
+use weft_format::{ColumnStats, Mask, Predicate, Result};
 
 use super::kept::Kept;
 use super::locations::locations;
@@ -42,6 +42,16 @@ impl Selected {
     }
 }
 
+/// Whether the statistics say that every row of a block satisfies a predicate: its values are not looked at, which of
+/// documents would have to be assembled.
+fn is_settled(predicate: &Predicate, stats: &ColumnStats) -> bool {
+    match predicate {
+        Predicate::IsNotNull { .. } => stats.null_count == 0,
+        Predicate::IsNull { .. } => stats.null_count == stats.row_count,
+        _ => false,
+    }
+}
+
 impl Plan {
     /// Which rows of a block are visible and satisfy the predicates; none when there is no such row.
     pub(super) fn select(&self, place: usize, block: usize) -> Result<Option<Selected>> {
@@ -55,6 +65,9 @@ impl Plan {
         let rows = table.block_rows(block);
         let mut mask = self.visible_rows(scan, block)?;
         for predicate in &scan.predicates {
+            if is_settled(predicate, table.block_stats(predicate.column(), block)) {
+                continue;
+            }
             let encoded = table.block_for(scan.part.cache(), predicate.column(), block, mask.as_ref())?;
             encoded.filter(predicate, mask.get_or_insert_with(|| Mask::all(rows)));
         }
