@@ -121,8 +121,8 @@ pub trait Versions: Send + Sync {
 ///   projection [0], fields [doc->'a'->>'b', (doc->>'n')::bigint]      batches of three columns: k, text, bigint
 /// ```
 ///
-/// 1. The answer is that of the documents' texts, value by value ([`FieldPath::of_texts`]): what a method has as columns
-///    it reads there, and everything else from the texts.
+/// 1. The answer is that of the documents' texts, value by value ([`FieldPath::of_texts`]): what a method has as
+///    columns it reads there, and everything else from the texts.
 ///
 /// [`FieldPath::of_texts`]: weft_format::document::FieldPath::of_texts
 pub trait Fields: Send + Sync {
