@@ -4,7 +4,7 @@
 //!   texts ──▶ infer ──▶ plan ──▶ shred ──▶ encode ──▶ pieces: front · levels · values
 //!    text       schema   levels    decimal             front
 //!                                                        │
-//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field: the values of one path
+//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field, elements: the values of one path
 //! ```
 //!
 //! A stretch of at most 8192 documents becomes one stream of levels for each path that they have, and a column of
@@ -21,6 +21,7 @@
 mod assemble;
 mod cursor;
 mod decimal;
+mod elements;
 mod encode;
 mod field;
 mod front;
@@ -36,6 +37,8 @@ mod tests;
 mod text;
 
 pub(crate) use cursor::Documents;
+pub use elements::ElementNumbers;
+pub(crate) use elements::element_numbers;
 pub(crate) use encode::encode_documents;
 pub use field::{FieldPath, FieldStep, FieldValues};
 pub use front::Bounds;

@@ -210,3 +210,47 @@ fn a_field_reads_its_own_pieces_alone() {
     assert_eq!((ids.array.len(), ids.array.null_count(), ids.others), (700, 0, 0));
     assert_eq!(ids.array.as_primitive::<Int64Type>().value(1), 1);
 }
+
+/// The same from the texts.
+fn elements_of_text(text: &str) -> Vec<Option<f64>> {
+    let path = |steps| FieldPath { steps, data_type: DataType::Jsonb };
+    let all = path(vec![FieldStep::Key("readings".into())]).of_texts([Some(text)].into_iter()).unwrap().array;
+    if all.is_null(0) || !all.as_string::<i64>().value(0).starts_with('[') {
+        return Vec::new();
+    }
+    let element = |index: i64, data_type| {
+        let steps = vec![FieldStep::Key("readings".into()), FieldStep::Index(index)];
+        let steps =
+            if data_type == DataType::Jsonb { steps } else { [steps, vec![FieldStep::Key("temp".into())]].concat() };
+        FieldPath { steps, data_type }.of_texts([Some(text)].into_iter()).unwrap().array
+    };
+    let is_there = |index: &i64| !element(*index, DataType::Jsonb).is_null(0);
+    let number = |index| {
+        let found = element(index, DataType::DoublePrecision);
+        (!found.is_null(0)).then(|| found.as_primitive::<Float64Type>().value(0))
+    };
+    (0..).take_while(is_there).map(number).collect()
+}
+
+#[test]
+fn numbers_of_elements_are_those_of_the_texts() {
+    let mut texts = of_shape(Shape::Sensors, 200);
+    texts[3] = Some(r#"{"readings": [{"temp": null}, {"ts": 1}, 7, {"temp": "x"}, {"temp": 3.25}, []]}"#.into());
+    texts[4] = Some(r#"{"readings": []}"#.into());
+    texts[6] = Some(r#"{"readings": {"temp": 5}}"#.into());
+    let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();
+    let cache = Keep::default();
+    let found = table.element_numbers(&cache, (1, 0), &["readings"], &["temp"]).unwrap().expect("they are numbers");
+    assert!(cache.0.lock().unwrap().len() < 12, "the front, levels and values alone");
+    assert_eq!(found.row_ends.len(), texts.len());
+    for (row, text) in texts.iter().enumerate().take(40) {
+        let expected = text.as_deref().map_or(Vec::new(), elements_of_text);
+        let range = found.of_row(row);
+        let numbers: Vec<Option<f64>> =
+            range.map(|at| found.values.is_valid(at).then(|| found.values.value(at))).collect();
+        assert_eq!(numbers, expected, "row {row}");
+    }
+    for path in [["readings", "nothing"], ["nothing", "temp"], ["loc", "lat"]] {
+        assert_eq!(table.element_numbers(&NoCache, (1, 0), &path[..1], &path[1..]).unwrap(), None);
+    }
+}

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use crate::bloom::hash_bytes;
 use crate::document::{
-    COLUMNS_MAX, DocumentSchema, Documents, FieldPath, FieldValues, PathStatistics, assemble, assemble_row, check,
-    encode_documents, statistics,
+    COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
+    assemble_row, check, element_numbers, encode_documents, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
@@ -160,6 +160,21 @@ impl ColumnTable {
         }
         let texts = self.block_for(cache, column, block, wanted)?;
         path.of_block(&texts, wanted)
+    }
+
+    /// The numbers at `within` in all elements of the arrays at `array`, in every row of a block, from their column
+    /// alone. None where that cannot be: then they are in the texts.
+    pub fn element_numbers(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        array: &[&str],
+        within: &[&str],
+    ) -> Result<Option<ElementNumbers>> {
+        if !self.is_documents(column, block) {
+            return Ok(None);
+        }
+        self.with_documents(cache, (column, block), |documents| element_numbers(documents, array, within))
     }
 
     /// The schema of a column's documents, of those blocks that have them as columns.
