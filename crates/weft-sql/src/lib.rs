@@ -26,6 +26,7 @@ mod domains;
 mod engine;
 mod expansion;
 pub mod expr;
+mod functions;
 mod locking;
 mod moments;
 mod notice;

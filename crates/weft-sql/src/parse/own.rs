@@ -15,6 +15,7 @@ use weft_format::Result;
 
 use super::alter_view::{ViewChange, view_change};
 use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
+use super::functions::{FunctionStatement, function_statement};
 use super::history::{AsOf, as_of};
 use super::lexemes::is_word;
 use super::lock::{LockTables, lock_tables};
@@ -65,6 +66,8 @@ pub enum Own {
     Domain(Box<DomainStatement>),
     /// REINDEX
     Reindex(Reindex),
+    /// CREATE, ALTER and DROP FUNCTION
+    Function(Box<FunctionStatement>),
 }
 
 /// REFRESH MATERIALIZED VIEW.
@@ -129,6 +132,12 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
     if let Some(domain) = domain {
         expect_end(source, &of_domains)?;
         return Ok(Some(Own::Domain(Box::new(domain))));
+    }
+    let mut of_functions = parser(tokens);
+    let function = function_statement(&mut of_functions).map_err(|error| syntax_error(source, &of_functions, error))?;
+    if let Some(function) = function {
+        expect_end(source, &of_functions)?;
+        return Ok(Some(Own::Function(Box::new(function))));
     }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;

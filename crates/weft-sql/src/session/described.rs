@@ -129,7 +129,7 @@ fn show_types(objects: &mut Objects) {
     let names: HashMap<u32, String> = objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
     let name_of = |named: Named| match named {
         Named::Enum(id) => names.get(&enums::oid_of(id)).cloned().unwrap_or_else(|| enums::name_of(id)),
-        Named::Domain(id) => names.get(&(FIRST + id)).cloned().unwrap_or_else(|| "???".into()),
+        Named::Domain(id) | Named::Function(id) => names.get(&(FIRST + id)).cloned().unwrap_or_else(|| "???".into()),
     };
     let show = |text: &mut String| {
         if let Cow::Owned(shown) = types::shown(text, &name_of) {
@@ -327,6 +327,7 @@ fn object_of(
             let labels = labels.iter().map(|(code, label)| (code, label.to_owned())).collect();
             made.objects.types.push(UserType { oid, schema, name, kind: TypeKind::Enum(labels) });
         }
+        ObjectKind::Function => {}
         ObjectKind::Other => {}
     }
     Ok(())

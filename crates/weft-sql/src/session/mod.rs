@@ -34,6 +34,7 @@ pub(crate) mod described;
 mod domains;
 mod execute;
 mod explain;
+mod functions;
 mod locks;
 mod maintenance;
 mod materialized;

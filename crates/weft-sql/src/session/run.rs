@@ -7,6 +7,7 @@ use weft_expr::{Local, Style};
 use weft_format::{Error, Result, Value};
 use weft_kernel::Transaction;
 
+use super::asks::is_planned;
 use super::client::{Client, Embedded};
 use super::execute::{Executed, Run, execute_literals, wrong_count};
 use super::plan::plan;
@@ -201,14 +202,6 @@ fn or_of_catalog(
         }
         made => made,
     }
-}
-
-/// Whether a statement goes to an engine.
-fn is_planned(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
-    )
 }
 
 /// Whether a statement may turn out to be one that follows ([`Plan::may_follow`]).
