@@ -31,6 +31,7 @@ mod domain_rows;
 mod enum_rows;
 mod eval;
 mod function;
+mod function_rows;
 mod functions;
 mod making;
 mod monitor;
@@ -53,6 +54,7 @@ mod standard;
 mod tree;
 mod type_names;
 mod types;
+mod user_functions;
 mod user_types;
 mod value;
 mod wanted;
@@ -66,6 +68,7 @@ pub use snapshot::{
     CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
     SettingShown, SettingsShown, Snapshot, Stop, quoted,
 };
+pub use user_functions::{FunctionArgument, FunctionType, UserFunction};
 pub use user_types::{Domain, TypeKind, UserType, array_oid};
 pub use wanted::Wanted;
 

@@ -94,6 +94,11 @@ fn mode_of(letter: &str) -> Option<ArgumentMode> {
 }
 
 impl Argument {
+    /// The mode, as `pg_proc` has it.
+    pub(crate) fn mode_letter(&self) -> char {
+        mode_letter(self.mode).chars().next().unwrap_or('i')
+    }
+
     /// Whether a call gives it.
     pub(crate) fn is_input(&self) -> bool {
         matches!(self.mode, ArgumentMode::In | ArgumentMode::InOut | ArgumentMode::Variadic)
