@@ -8,13 +8,14 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, Query, Select, Statement, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, Query, Select, Statement, Value, VisitMut, VisitorMut, visit_expressions};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
 use super::calls::fix;
 use super::definition::{Function, plain_type_of};
 use super::scope::{Column, Found, Scopes, parameter};
+use crate::expr::function_name;
 use crate::parse::{Parsed, fold, has_writing_parts, parse, writes};
 use crate::types;
 
@@ -56,11 +57,32 @@ pub(super) fn only_reads(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(query) if !writes(query) && !has_writing_parts(query))
 }
 
+/// Whether a call must be a statement of its own.
+pub(crate) fn runs_alone(txn: &Transaction, function: &Function) -> Result<bool> {
+    if function.is_alone() {
+        return Ok(true);
+    }
+    let statements = statements_of(txn, function)?;
+    let is_plain = matches!(statements.as_slice(), [only] if only_reads(only));
+    Ok(!is_plain || takes_numbers(&statements))
+}
+
+/// Whether a statement calls what takes numbers of sequences, or changes settings.
+fn takes_numbers(statements: &[Statement]) -> bool {
+    const NAMES: &[&str] = &["nextval", "currval", "setval", "lastval", "set_config"];
+    let takes = |expr: &Expr| match expr {
+        Expr::Function(call) if NAMES.contains(&function_name(call).as_str()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    statements.iter().any(|statement| visit_expressions(statement, takes).is_break())
+}
+
 /// The query that a call stands for.
 pub(crate) fn body_of(txn: &Transaction, function: &Function) -> Result<Body> {
     let mut statements = statements_of(txn, function)?;
     let is_plain = matches!(statements.as_slice(), [only] if only_reads(only));
-    let Some(Statement::Query(mut query)) = statements.pop().filter(|_| is_plain && !function.is_alone()) else {
+    let is_put = is_plain && !function.is_alone() && !takes_numbers(&statements);
+    let Some(Statement::Query(mut query)) = statements.pop().filter(|_| is_put) else {
         return Err(alone(function));
     };
     let columns = Scopes::new(txn, params_of(txn, function)?).columns_of(&query);

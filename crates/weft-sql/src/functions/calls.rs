@@ -30,6 +30,11 @@ use super::scope::{Found, Scopes, Typing, name_of};
 use crate::expr::AGGREGATES;
 use crate::parse::{ArgumentMode, fold, parse_expression, table_name};
 
+/// Whether there are functions of users.
+pub(crate) fn are_there(txn: &Transaction) -> bool {
+    txn.has_objects(ObjectKind::Function)
+}
+
 /// What may have calls.
 pub(crate) trait HasCalls: VisitMut + Clone {}
 

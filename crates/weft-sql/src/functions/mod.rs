@@ -20,9 +20,9 @@ mod places;
 mod scope;
 mod signature;
 
-pub(crate) use body::{Body, body_of, statements_of};
-pub(crate) use calls::{cast_of, fix, fixed, gone};
+pub(crate) use body::{Body, body_of, runs_alone, statements_of};
+pub(crate) use calls::{are_there, cast_of, fix, fixed, gone};
 pub(crate) use definition::{Argument, Function, Gives, plain_type_of, shown_type, sql_type_of};
 pub(crate) use names::{fixed_name, of_fixed_name, of_fixed_text};
-pub(crate) use places::{in_from, in_place};
+pub(crate) use places::{in_from, in_place, put_in, unless_null};
 pub(crate) use signature::{find, missing, missing_message, open_name};

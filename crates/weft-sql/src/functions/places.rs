@@ -19,8 +19,8 @@ use std::ops::ControlFlow;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     CaseWhen, Expr, FunctionArguments, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, LimitClause, Query,
-    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit,
+    VisitMut, Visitor, VisitorMut,
 };
 use weft_expr::builtins::{self, Volatility};
 use weft_format::{Code, Error, Result};
@@ -455,6 +455,11 @@ fn put(mut expr: Expr, args: &[Expr]) -> Expr {
     expr
 }
 
+/// Puts expressions in the places of a statement's parameters.
+pub(crate) fn put_in(statement: &mut Statement, args: &[Expr]) {
+    let _ = VisitMut::visit(statement, &mut Putting(args));
+}
+
 fn put_in_query(mut query: Query, args: &[Expr]) -> Query {
     let _ = VisitMut::visit(&mut query, &mut Putting(args));
     query
@@ -475,7 +480,7 @@ fn nested(expr: Expr) -> Expr {
 }
 
 /// `CASE WHEN a IS NULL OR b IS NULL THEN NULL ELSE value END`
-fn unless_null(args: &[Expr], value: Expr) -> Expr {
+pub(crate) fn unless_null(args: &[Expr], value: Expr) -> Expr {
     let null = |arg: &Expr| Expr::IsNull(Box::new(nested(arg.clone())));
     let or = |one: Expr, other: Expr| Expr::BinaryOp {
         left: Box::new(one),

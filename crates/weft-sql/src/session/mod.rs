@@ -16,6 +16,7 @@
 //! [`Session::execute`]: a text of several statements is no transaction by itself; put BEGIN and COMMIT around.
 //! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
+mod alone;
 mod alter_view;
 mod answers;
 mod append;
