@@ -29,6 +29,7 @@ use super::overload::{Candidate, Given, choose, given, named, undefined};
 use super::scope::{Found, Scopes, Typing, name_of};
 use crate::expr::AGGREGATES;
 use crate::parse::{ArgumentMode, fold, parse_expression, table_name};
+use crate::{resolve, types};
 
 /// Whether there are functions of users.
 pub(crate) fn are_there(txn: &Transaction) -> bool {
@@ -57,6 +58,8 @@ pub(crate) fn fix<T: VisitMut>(txn: &Transaction, part: &mut T, params: Vec<Data
     if !txn.has_objects(ObjectKind::Function) {
         return Ok(());
     }
+    // Arguments may be of enums.
+    types::note_all(txn)?;
     let objects = txn.objects_of(ObjectKind::Function);
     let own = |key: &str| key.split('(').next().unwrap_or_default().to_owned();
     let names = objects.iter().map(|(object, _)| own(&object.name)).collect();
@@ -140,7 +143,10 @@ impl Fixing<'_> {
         let parts: Vec<&Ident> = name.0.iter().filter_map(|part| part.as_ident()).collect();
         match parts.as_slice() {
             [own] => self.names.contains(&fold(own)),
-            [schema, own] => fold(schema) != "pg_catalog" && self.names.contains(&fold(own)),
+            [schema, own] => {
+                let is_of_system = ["pg_catalog", "information_schema"].contains(&fold(schema).as_str());
+                !is_of_system && self.names.contains(&fold(own))
+            }
             _ => false,
         }
     }
@@ -151,7 +157,7 @@ impl Fixing<'_> {
             let SelectItem::UnnamedExpr(expr) = item else { continue };
             let Some(id) = called(expr) else { continue };
             if let Some(function) = Function::of_number(self.scopes.txn, id)? {
-                let alias = Ident::with_quote('"', function.name);
+                let alias = plain_ident(function.name);
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
             }
         }
@@ -212,7 +218,7 @@ impl Fixing<'_> {
         let (candidate, is_exact) = match chosen {
             Ok(Some(chosen)) => chosen,
             Ok(None) if of_system => return Ok(None),
-            Ok(None) => return Err(undefined(&crate::resolve::shown(&own), args, &types)),
+            Ok(None) => return Err(undefined(&resolve::shown(&own), args, &types)),
             Err(_) if of_system => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -264,7 +270,7 @@ impl Fixing<'_> {
                 if let Expr::Identifier(name) = expr
                     && let Found::Column(alias, _) = self.scopes.find(None, &fold(name))
                 {
-                    *expr = Expr::CompoundIdentifier(vec![Ident::with_quote('"', alias), name.clone()]);
+                    *expr = Expr::CompoundIdentifier(vec![plain_ident(alias), name.clone()]);
                 }
                 ControlFlow::Continue(())
             }
@@ -275,6 +281,11 @@ impl Fixing<'_> {
             ControlFlow::Break(()) => expr.clone(),
         }
     }
+}
+
+/// A name as an identifier, in quotes where it needs them.
+fn plain_ident(name: String) -> Ident {
+    if weft_pgcatalog::quoted(&name).starts_with('"') { Ident::with_quote('"', name) } else { Ident::new(name) }
 }
 
 /// The function that an expression calls, a cast aside.

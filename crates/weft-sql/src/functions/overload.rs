@@ -49,7 +49,7 @@ pub(crate) fn named(txn: &Transaction, name: &ObjectName) -> Result<Vec<Function
     let name = table_name(name)?;
     let (schema, own) = resolve::split(&name);
     let path: Vec<SchemaId> = match schema {
-        Some(schema) => resolve::schema_of(txn, schema).into_iter().collect(),
+        Some(schema) => vec![resolve::schema_of(txn, schema).ok_or_else(|| resolve::no_schema(schema))?],
         None => txn.search_path().to_vec(),
     };
     let mut found = Vec::new();

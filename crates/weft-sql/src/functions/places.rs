@@ -173,7 +173,7 @@ fn rows_of(
         (row, false) => {
             let on = condition.clone().unwrap_or_else(|| Expr::value(Value::Boolean(true)));
             let row = row.map_or_else(one_row, Ok)?;
-            (row, vec![joined(rows(true), JoinOperator::LeftOuter(JoinConstraint::On(on)))])
+            (row, vec![joined(rows(true), JoinOperator::Left(JoinConstraint::On(on)))])
         }
     };
     let condition = condition.filter(|_| function.is_set);

@@ -133,11 +133,13 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
         expect_end(source, &of_domains)?;
         return Ok(Some(Own::Domain(Box::new(domain))));
     }
-    let mut of_functions = parser(tokens);
-    let function = function_statement(&mut of_functions).map_err(|error| syntax_error(source, &of_functions, error))?;
-    if let Some(function) = function {
-        expect_end(source, &of_functions)?;
-        return Ok(Some(Own::Function(Box::new(function))));
+    if begins_with(tokens, &["create", "alter", "drop", "comment"]) {
+        let mut parser = parser(tokens);
+        let function = function_statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
+        if let Some(function) = function {
+            expect_end(source, &parser)?;
+            return Ok(Some(Own::Function(Box::new(function))));
+        }
     }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
@@ -380,6 +382,12 @@ fn tables(parser: &mut Parser<'_>) -> std::result::Result<Vec<ObjectName>, Parse
             return Ok(names);
         }
     }
+}
+
+/// Whether the first word is one of some.
+fn begins_with(tokens: &[TokenWithSpan], first: &[&str]) -> bool {
+    let word = tokens.iter().find(|token| !matches!(token.token, Token::Whitespace(_)));
+    word.is_some_and(|word| first.iter().any(|text| is_word(word, text)))
 }
 
 /// The places of the tokens that are not blank.

@@ -438,7 +438,14 @@ fn alter(work: &mut Work<'_>, which: &Signature, change: &AlterFunction) -> Resu
 fn drop_all(work: &mut Work<'_>, names: &[Signature], if_exists: bool, cascade: bool) -> Result<()> {
     let mut found = Vec::with_capacity(names.len());
     for which in names {
-        match find(work.txn, which)? {
+        let known = match find(work.txn, which) {
+            Err(error) if if_exists && matches!(error.code(), Code::UndefinedSchema | Code::UndefinedObject) => {
+                work.notices.push(Notice::plain(format!("{}, skipping", error.message())));
+                continue;
+            }
+            known => known?,
+        };
+        match known {
             Some(_) => found.push(own(work, which)?),
             None if if_exists => {
                 let message = match which.arguments {
