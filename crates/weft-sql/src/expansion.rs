@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
+use crate::changed::Changed;
 use crate::changes;
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::expr::arguments;
@@ -49,7 +50,8 @@ pub(crate) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> R
         // Arguments may be cast to domains.
         types::run(txn, &mut expanded)?;
     }
-    let mut names = Names::new(txn, Use::Expand { is_read: true });
+    let changed = if has_functions { Changed::by(txn, &expanded)? } else { Changed::default() };
+    let mut names = Names { changed, ..Names::new(txn, Use::Expand { is_read: true }) };
     match VisitMut::visit(&mut expanded, &mut names) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(expanded)),
         ControlFlow::Break(error) => Err(error),
@@ -121,7 +123,7 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
 }
 
 /// The relation that an UPDATE, DELETE or MERGE changes.
-fn target_of(statement: &Statement) -> Option<&TableFactor> {
+pub(crate) fn target_of(statement: &Statement) -> Option<&TableFactor> {
     match statement {
         Statement::Update(update) => Some(&update.table.relation),
         Statement::Merge(merge) => Some(&merge.table),
@@ -166,11 +168,14 @@ struct Names<'a> {
     calling: Vec<u32>,
     /// How many calls were replaced.
     calls: usize,
+    /// What the statement changes.
+    changed: Changed,
 }
 
 impl<'a> Names<'a> {
     fn new(txn: &'a Transaction, use_of: Use) -> Names<'a> {
-        Names { txn, with: Vec::new(), depth: 0, use_of, targets: Vec::new(), calling: Vec::new(), calls: 0 }
+        let (with, targets, calling) = (Vec::new(), Vec::new(), Vec::new());
+        Names { txn, with, depth: 0, use_of, targets, calling, calls: 0, changed: Changed::default() }
     }
 }
 
@@ -192,10 +197,12 @@ impl VisitorMut for Names<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let tables = query.with.iter().flat_map(|with| &with.cte_tables);
         self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
+        self.changed.enter(query);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.changed.leave(query);
         self.with.pop();
         ControlFlow::Continue(())
     }
@@ -264,6 +271,7 @@ impl Names<'_> {
             return Err(error);
         }
         self.calls = names.calls;
+        self.changed.check(self.txn, &function, &body.query)?;
         Ok(Some((function, body)))
     }
 

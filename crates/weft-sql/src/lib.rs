@@ -16,6 +16,7 @@ pub mod activity;
 pub mod binary;
 mod binding;
 mod catalog_tables;
+mod changed;
 mod changes;
 pub mod configuration;
 mod context;

@@ -120,21 +120,26 @@ pub(crate) fn drop_function(
     notices: &mut Vec<Notice>,
 ) -> Result<()> {
     let what = format!("function {}", Function::of(object)?.shown(txn));
-    for view in views_on(txn, object.id) {
-        drop_dependent(txn, &view, &what, cascade, notices)?;
-    }
+    let views = views_on(txn, object.id);
     let fixed = fixed_name(object.id).to_string();
     let functions = txn.objects_of(ObjectKind::Function).into_iter().map(|(other, _)| other);
     let names =
         |other: &Arc<Object>| other.id != object.id && other.properties.values().any(|text| text.contains(&fixed));
-    for other in functions.filter(names).collect::<Vec<_>>() {
+    let callers: Vec<Arc<Object>> = functions.filter(names).collect();
+    // It goes first, as those that it calls may call it.
+    if cascade || views.is_empty() && callers.is_empty() {
+        super::comment::drop_of(txn, object.id, None)?;
+        if let Some(object) = txn.object_of(object.id) {
+            txn.drop_object(&object)?;
+        }
+    }
+    for view in views {
+        drop_dependent(txn, &view, &what, cascade, notices)?;
+    }
+    for other in callers {
         drop_caller(txn, &other, &what, cascade, notices)?;
     }
-    super::comment::drop_of(txn, object.id, None)?;
-    match txn.object_of(object.id) {
-        Some(object) => txn.drop_object(&object),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Drops a function that depends on something that goes; or refuses.

@@ -4,19 +4,23 @@
 //!   f(k int)   SELECT v FROM t WHERE t.k = f.k LIMIT 1      SELECT v FROM t WHERE t.k = $1 LIMIT 1
 //! ```
 //!
-//! 1. A name that may be a column is one; else it is an argument.
+//! 1. Its names mean columns and relations of its own, or its arguments (`naming`, `own_names`).
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, Query, Select, Statement, Value, VisitMut, VisitorMut, visit_expressions};
+use sqlparser::ast::{Expr, Query, Statement, TableFactor, Visit, Visitor};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
-use super::calls::fix;
+use super::calls::{fix, gone};
 use super::definition::{Function, plain_type_of};
-use super::scope::{Column, Found, Scopes, parameter};
+use super::names::of_fixed_name;
+use super::scope::{Column, Scopes};
+use super::volatile::is_volatile;
+use super::{naming, own_names};
 use crate::expr::function_name;
-use crate::parse::{Parsed, fold, has_writing_parts, parse, writes};
+use crate::parse::{Parsed, has_writing_parts, parse, writes};
 use crate::types;
 
 /// The query of a function that only reads.
@@ -42,10 +46,7 @@ pub(crate) fn statements_of(txn: &Transaction, function: &Function) -> Result<Ve
             return Err(Error::new(Code::FeatureNotSupported, message)
                 .hint("a function in SQL has SELECT, INSERT, UPDATE, DELETE and MERGE"));
         };
-        let mut naming = Naming { function, scopes: Scopes::new(txn, params.clone()) };
-        if let ControlFlow::Break(error) = VisitMut::visit(&mut *statement, &mut naming) {
-            return Err(error);
-        }
+        naming::name(function, Scopes::new(txn, params.clone()), &mut statement)?;
         fix(txn, &mut *statement, params.clone())?;
         statements.push(*statement);
     }
@@ -59,22 +60,109 @@ pub(super) fn only_reads(statement: &Statement) -> bool {
 
 /// Whether a call must be a statement of its own.
 pub(crate) fn runs_alone(txn: &Transaction, function: &Function) -> Result<bool> {
-    if function.is_alone() {
-        return Ok(true);
-    }
-    let statements = statements_of(txn, function)?;
-    let is_plain = matches!(statements.as_slice(), [only] if only_reads(only));
-    Ok(!is_plain || takes_numbers(&statements))
+    must_be_alone(txn, function, &mut HashMap::new())
 }
 
-/// Whether a statement calls what takes numbers of sequences, or changes settings.
+/// The same; `seen`: what is known of the functions that were looked at.
+fn must_be_alone(txn: &Transaction, function: &Function, seen: &mut HashMap<u32, bool>) -> Result<bool> {
+    if let Some(known) = seen.get(&function.id) {
+        return Ok(*known);
+    }
+    seen.insert(function.id, false);
+    let statements = statements_of(txn, function)?;
+    let is_plain = matches!(statements.as_slice(), [only] if only_reads(only));
+    let mut alone = function.is_alone() || !is_plain || takes_numbers(&statements);
+    if !alone {
+        for id in called_by(&statements) {
+            let other = Function::of_number(txn, id)?.ok_or_else(|| gone(id))?;
+            alone |= must_be_alone(txn, &other, seen)?;
+        }
+    }
+    seen.insert(function.id, alone);
+    Ok(alone)
+}
+
+/// Whether a call that is a whole statement is one that runs alone although it might be put into others: its rows have
+/// an order, or it gives another value each time.
+pub(crate) fn is_better_alone(txn: &Transaction, function: &Function, args: &[Expr]) -> Result<bool> {
+    let mut seen = HashSet::from([function.id]);
+    let statements = statements_of(txn, function)?;
+    let is_ordered = |statement: &Statement| matches!(statement, Statement::Query(query) if query.order_by.is_some());
+    if function.is_set && statements.last().is_some_and(is_ordered) {
+        return Ok(true);
+    }
+    Ok(varies(txn, &args.to_vec(), &mut seen)? || varies(txn, &statements, &mut seen)?)
+}
+
+/// Whether something gives another value each time, with the functions of users that it calls.
+fn varies<T: Visit>(txn: &Transaction, part: &T, seen: &mut HashSet<u32>) -> Result<bool> {
+    if is_volatile(part) {
+        return Ok(true);
+    }
+    for id in called_by(part) {
+        if seen.insert(id) {
+            let other = Function::of_number(txn, id)?.ok_or_else(|| gone(id))?;
+            if varies(txn, &statements_of(txn, &other)?, seen)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The functions of users that something calls.
+fn called_by<T: Visit>(part: &T) -> Vec<u32> {
+    struct Called(Vec<u32>);
+    impl Visitor for Called {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Function(call) = expr {
+                self.0.extend(of_fixed_name(&call.name));
+            }
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
+                self.0.extend(of_fixed_name(name));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut called = Called(Vec::new());
+    let _ = part.visit(&mut called);
+    called.0
+}
+
+/// Whether a statement calls what takes numbers of sequences, changes settings or asks for commits, or locks rows.
 fn takes_numbers(statements: &[Statement]) -> bool {
-    const NAMES: &[&str] = &["nextval", "currval", "setval", "lastval", "set_config"];
-    let takes = |expr: &Expr| match expr {
-        Expr::Function(call) if NAMES.contains(&function_name(call).as_str()) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    statements.iter().any(|statement| visit_expressions(statement, takes).is_break())
+    const NAMES: &[&str] = &[
+        "nextval",
+        "currval",
+        "setval",
+        "lastval",
+        "set_config",
+        "weft_last_commit",
+        "weft_commit_time",
+        "weft_commit_at",
+    ];
+    struct Takes;
+    impl Visitor for Takes {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Function(call) if NAMES.contains(&function_name(call).as_str()) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    statements.iter().any(|statement| statement.visit(&mut Takes).is_break())
 }
 
 /// The query that a call stands for.
@@ -83,109 +171,18 @@ pub(crate) fn body_of(txn: &Transaction, function: &Function) -> Result<Body> {
     let is_plain = matches!(statements.as_slice(), [only] if only_reads(only));
     let is_put = is_plain && !function.is_alone() && !takes_numbers(&statements);
     let Some(Statement::Query(mut query)) = statements.pop().filter(|_| is_put) else {
-        return Err(alone(function));
+        return Err(alone(function, "gives nothing, writes, takes numbers or locks, or has several statements"));
     };
     let columns = Scopes::new(txn, params_of(txn, function)?).columns_of(&query);
+    own_names::write_out(txn, &mut query)?;
     types::run(txn, &mut *query)?;
     Ok(Body { query: *query, columns })
 }
 
 /// The error of a call that is a part of a statement, of a function that is not put in its place.
-fn alone(function: &Function) -> Error {
-    let message = format!("function {} is called within a statement", function.name);
-    let error = Error::new(Code::FeatureNotSupported, message);
-    error.hint(format!(
-        "it gives nothing, writes, or has several statements: call it alone, SELECT {}(...)",
-        function.name
-    ))
-}
-
-/// Puts parameters in the places of arguments' names.
-struct Naming<'f, 'a> {
-    function: &'f Function,
-    scopes: Scopes<'a>,
-}
-
-impl Naming<'_, '_> {
-    fn parameter(&self, name: &str) -> Option<Expr> {
-        let at = self.function.inputs().position(|input| input.name.as_deref() == Some(name))?;
-        Some(Expr::value(Value::Placeholder(format!("${}", at + 1))))
-    }
-
-    fn named(&self, expr: &Expr) -> Option<Expr> {
-        match expr {
-            Expr::Identifier(name) => {
-                let name = fold(name);
-                match self.scopes.find(None, &name) {
-                    Found::Nothing | Found::Perhaps(None) => self.parameter(&name),
-                    _ => None,
-                }
-            }
-            Expr::CompoundIdentifier(parts) => {
-                let [function, name] = parts.as_slice() else { return None };
-                let is_it = fold(function) == self.function.name && !self.scopes.has_relation(&self.function.name);
-                self.parameter(&fold(name)).filter(|_| is_it)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl VisitorMut for Naming<'_, '_> {
-    type Break = Error;
-
-    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<Error> {
-        self.scopes.enter_statement(statement);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_statement(&mut self, _: &mut Statement) -> ControlFlow<Error> {
-        self.scopes.leave();
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        self.scopes.enter_query(query);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.scopes.leave();
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        // A column of a result keeps the name of the argument that it shows.
-        for item in &mut select.projection {
-            if let sqlparser::ast::SelectItem::UnnamedExpr(expr) = item
-                && self.named(expr).is_some()
-                && let Some(name) = super::scope::name_of(expr)
-            {
-                let alias = Ident::with_quote('"', name);
-                *item = sqlparser::ast::SelectItem::ExprWithAlias { expr: expr.clone(), alias };
-            }
-        }
-        self.scopes.enter_select(select);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<Error> {
-        self.scopes.leave_select();
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        if let Some(parameter) = self.named(expr) {
-            *expr = parameter;
-            return ControlFlow::Continue(());
-        }
-        if let Expr::Value(value) = expr
-            && let Value::Placeholder(name) = &value.value
-            && parameter(name).is_none_or(|at| at >= self.function.inputs().count())
-        {
-            let message = format!("there is no parameter {name}");
-            return ControlFlow::Break(Error::new(Code::UndefinedParameter, message));
-        }
-        ControlFlow::Continue(())
-    }
+pub(super) fn alone(function: &Function, why: &str) -> Error {
+    let name = &function.name;
+    let error = Error::new(Code::FeatureNotSupported, format!("function {name} is called within a statement"));
+    let from = if function.gives_rows() || function.is_set { "* FROM " } else { "" };
+    error.hint(format!("it {why}: call it alone, SELECT {from}{name}(...)"))
 }

@@ -18,8 +18,8 @@ use sqlparser::ast::{
     FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Statement, TableAlias, TableFactor, VisitMut,
     VisitorMut,
 };
-use weft_expr::builtins::{self, is_same};
-use weft_expr::{as_numeric, routines};
+use weft_expr::as_numeric;
+use weft_expr::builtins::is_same;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
 
@@ -27,7 +27,7 @@ use super::definition::{Argument, Function, plain_type_of, sql_type_of};
 use super::names::{fixed_name, of_fixed_name};
 use super::overload::{Candidate, Given, choose, given, named, undefined};
 use super::scope::{Found, Scopes, Typing, name_of};
-use crate::expr::AGGREGATES;
+use super::system;
 use crate::parse::{ArgumentMode, fold, parse_expression, table_name};
 use crate::{resolve, types};
 
@@ -212,17 +212,15 @@ impl Fixing<'_> {
         let functions = named(self.scopes.txn, name)?;
         let types: Vec<Typing> = args.iter().map(|(_, expr)| self.scopes.type_of(expr)).collect();
         let own = table_name(name)?;
-        let is_short = name.0.len() == 1;
-        let of_system = is_short && is_of_system(&own);
-        let chosen = choose(self.scopes.txn, functions, args, &types);
-        let (candidate, is_exact) = match chosen {
+        let of_system = name.0.len() == 1 && system::has(&own);
+        let candidate = match choose(self.scopes.txn, functions, args, &types) {
             Ok(Some(chosen)) => chosen,
             Ok(None) if of_system => return Ok(None),
             Ok(None) => return Err(undefined(&resolve::shown(&own), args, &types)),
             Err(_) if of_system => return Ok(None),
             Err(error) => return Err(error),
         };
-        if of_system && !is_exact && is_taken_by_system(&own, &types) {
+        if of_system && !system::gives_way(&own, args, &types, &candidate) {
             return Ok(None);
         }
         let args = self.arguments_of(&candidate, args, &types)?;
@@ -328,26 +326,6 @@ pub(super) fn typed(txn: &Transaction, expr: Expr, typing: Typing, to: &str) -> 
         }
     }
     Ok(cast(expr, sql_type_of(to)?))
-}
-
-/// Whether the system has functions of a name.
-fn is_of_system(name: &str) -> bool {
-    builtins::is_known(name)
-        || AGGREGATES.contains(&name)
-        || weft_expr::Function::by_name(name).is_some()
-        || routines::gives_rows(name)
-}
-
-/// Whether one of them takes arguments of some types.
-fn is_taken_by_system(name: &str, types: &[Typing]) -> bool {
-    let known = |typing: &Typing| match typing {
-        Typing::Known(data_type) => Some(*data_type),
-        _ => None,
-    };
-    let types: Vec<Option<DataType>> = types.iter().map(known).collect();
-    AGGREGATES.contains(&name)
-        || weft_expr::Function::by_name(name).is_some()
-        || routines::by_name(name, &types).is_some()
 }
 
 /// The error of a function that is called and not there any more.

@@ -1,6 +1,10 @@
 //! The names of functions in stored queries, which survive their renaming.
 
 use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::tokenizer::{Token, Tokenizer};
+use weft_format::{Code, Error, Result};
+
+use crate::parse::{Parsed, WeftDialect, parse};
 
 /// What they begin with.
 const FIXED: &str = "weft.function.";
@@ -21,4 +25,27 @@ pub(crate) fn of_fixed_name(name: &ObjectName) -> Option<u32> {
 /// As [`of_fixed_name`], of its text.
 pub(crate) fn of_fixed_text(text: &str) -> Option<u32> {
     text.strip_prefix(FIXED)?.parse().ok()
+}
+
+/// The statements of a text that a user wrote.
+pub(crate) fn parse_written(text: &str) -> Result<Vec<Parsed>> {
+    check_written(text)?;
+    parse(text)
+}
+
+/// Fails for a text of a user that has such a name.
+pub(crate) fn check_written(text: &str) -> Result<()> {
+    if !text.contains(FIXED) {
+        return Ok(());
+    }
+    // What cannot be read is no statement, either.
+    let Ok(tokens) = Tokenizer::new(&WeftDialect::PLAIN, text).tokenize() else { return Ok(()) };
+    let is_fixed = |token: &&Token| matches!(token, Token::Word(word) if word.value.starts_with(FIXED));
+    match tokens.iter().find(is_fixed) {
+        Some(token) => {
+            let message = format!("names that begin with \"{FIXED}\" are the system's: {token}");
+            Err(Error::new(Code::InvalidName, message).hint("call the function by its own name"))
+        }
+        None => Ok(()),
+    }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Candidate {
     pub(crate) places: Vec<Option<usize>>,
     /// How many of the call are elements of its last argument.
     pub(crate) variadic: Option<usize>,
+    /// How many arguments of the call are of exactly the types that it takes.
+    pub(crate) exact: usize,
 }
 
 /// The functions of a name, along the search path.
@@ -83,14 +85,13 @@ pub(crate) fn undefined(name: &str, given: &[Given], types: &[Typing]) -> Error 
     Error::new(Code::UndefinedFunction, message).hint(hint)
 }
 
-/// What a call means of some functions: the first, and whether its types are those of the arguments. An error when it
-/// is ambiguous.
+/// What a call means of some functions. An error when it is ambiguous.
 pub(crate) fn choose(
     txn: &Transaction,
     functions: Vec<Function>,
     given: &[Given],
     types: &[Typing],
-) -> Result<Option<(Candidate, bool)>> {
+) -> Result<Option<Candidate>> {
     let mut left: Vec<Candidate> = Vec::new();
     for function in functions {
         if let Some(candidate) = candidate(txn, function, given)?
@@ -106,6 +107,9 @@ pub(crate) fn choose(
     // Without defaults and elements comes first.
     let plain = |candidate: &Candidate| candidate.places.iter().all(Option::is_some) && candidate.variadic.is_none();
     let exact = |candidate: &Candidate| count(candidate, types, is_same);
+    if left.len() > 1 && types.contains(&Typing::Unclear) {
+        return Err(ambiguous(&left, given, types));
+    }
     if left.len() > 1 {
         keep_best(&mut left, exact);
         keep_best(&mut left, |candidate| {
@@ -115,7 +119,7 @@ pub(crate) fn choose(
             })
         });
     }
-    for at in (0..types.len()).filter(|at| types[*at] != Typing::Unclear) {
+    for at in 0..types.len() {
         if left.len() > 1 && types[at] == Typing::Untyped {
             settle_literal(&mut left, at);
         }
@@ -128,10 +132,7 @@ pub(crate) fn choose(
     }
     match left.len() {
         0 => Ok(None),
-        1 => {
-            let is_exact = left.first().is_some_and(|only| exact(only) == types.len());
-            Ok(left.pop().map(|only| (only, is_exact)))
-        }
+        1 => Ok(left.pop().map(|only| Candidate { exact: exact(&only), ..only })),
         _ => Err(ambiguous(&left, given, types)),
     }
 }
@@ -174,7 +175,7 @@ fn candidate(txn: &Transaction, function: Function, given: &[Given]) -> Result<O
         }
     }
     let is_whole = places.iter().zip(&inputs).all(|(place, input)| place.is_some() || input.default.is_some());
-    Ok(is_whole.then_some(Candidate { function, types, places, variadic }))
+    Ok(is_whole.then_some(Candidate { function, types, places, variadic, exact: 0 }))
 }
 
 /// The type that takes an argument of the call.

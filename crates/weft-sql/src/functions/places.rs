@@ -22,30 +22,18 @@ use sqlparser::ast::{
     SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit,
     VisitMut, Visitor, VisitorMut,
 };
-use weft_expr::builtins::{self, Volatility};
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 
-use super::body::Body;
+use super::body::{Body, alone};
 use super::calls::typed;
 use super::definition::{Function, Gives};
-use super::scope::{Typing, parameter};
+use super::scope::Typing;
+use super::volatile::{counts_of, gives_rows, has_names, is_of_rows, is_repeatable, is_volatile, parameter_of};
 use crate::dml::select;
 use crate::expr::{AGGREGATES, function_name};
 use crate::parse::{fold, parse_expression};
 use crate::types;
-
-/// Functions that may give another value each time, or do something, and are not in the table of functions.
-const VOLATILE: &[&str] = &[
-    "random",
-    "clock_timestamp",
-    "timeofday",
-    "gen_random_uuid",
-    "nextval",
-    "setval",
-    "set_config",
-    "weft_next_number",
-];
 
 /// The expression in the place of a call.
 pub(crate) fn in_place(txn: &Transaction, function: &Function, body: Body, args: Vec<Expr>) -> Result<Expr> {
@@ -56,6 +44,12 @@ pub(crate) fn in_place(txn: &Transaction, function: &Function, body: Body, args:
     }
     let Gives::Type(to) = &function.gives else { return Err(Error::internal("a function without a result is alone")) };
     let typing = typing_of(&body, 0);
+    let is_value = !function.is_set && simple(&body.query).is_some();
+    if !is_value {
+        // A subquery is computed once, not for each row.
+        check_steady(function, &body.query)?;
+        check_apart(function, &args)?;
+    }
     let mut expr = if function.is_set {
         let query = of_set(txn, function, body, args, to)?;
         all_values(query)?
@@ -66,9 +60,14 @@ pub(crate) fn in_place(txn: &Transaction, function: &Function, body: Body, args:
         });
         let value = typed(txn, value.clone(), typing, to)?;
         if is_direct {
+            let is_dropped = |(arg, count): (&Expr, &usize)| gives_rows(arg) && (function.strict || *count != 1);
+            if args.iter().zip(&counts).any(is_dropped) {
+                check_apart(function, &args)?;
+            }
             let expr = put(value, &args);
             if function.strict { unless_null(&args, expr) } else { expr }
         } else {
+            check_apart(function, &args)?;
             in_row(function, value, args)?
         }
     } else {
@@ -102,6 +101,10 @@ pub(crate) fn in_from(
         alias: Some(alias),
         sample: None,
     };
+    if lateral {
+        check_steady(function, &body.query)?;
+        check_apart(function, &args)?;
+    }
     let columns = function.columns(txn)?;
     let columns: Vec<(String, String)> = match (columns, &function.gives) {
         (Some(columns), _) => columns.into_iter().map(|column| (column.name, column.data_type)).collect(),
@@ -116,6 +119,31 @@ pub(crate) fn in_from(
     }
     let query = rows_of(txn, function, body, args, &columns)?;
     Ok(derived(query, alias))
+}
+
+/// Fails for a query that gives other rows each time, where it would be computed once for all rows around.
+fn check_steady(function: &Function, query: &Query) -> Result<()> {
+    if is_volatile(query) { Err(alone(function, "gives another value each time")) } else { Ok(()) }
+}
+
+/// Fails for arguments that mean something else in a subquery.
+fn check_apart(function: &Function, args: &[Expr]) -> Result<()> {
+    for (at, arg) in args.iter().enumerate() {
+        let what = if is_of_rows(arg) {
+            "is an aggregate or a window function"
+        } else if gives_rows(arg) {
+            "gives many rows"
+        } else if is_volatile(arg) {
+            "gives another value each time"
+        } else {
+            continue;
+        };
+        let name = &function.name;
+        let message = format!("argument {} of function {name} {what}", at + 1);
+        let error = Error::new(Code::FeatureNotSupported, message);
+        return Err(error.hint(format!("SELECT {name}(q.x) FROM (SELECT ... AS x FROM ...) q")));
+    }
+    Ok(())
 }
 
 /// The query of the values of a function that gives many.
@@ -296,94 +324,6 @@ fn is_plain(expr: &Expr) -> bool {
         }
     }
     expr.visit(&mut Plain).is_continue()
-}
-
-/// How often each parameter is named.
-fn counts_of<T: Visit>(of: &T, count: usize) -> Vec<usize> {
-    struct Counting(Vec<usize>);
-    impl Visitor for Counting {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            if let Some(at) = parameter_of(expr)
-                && let Some(count) = self.0.get_mut(at)
-            {
-                *count += 1;
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut counting = Counting(vec![0; count]);
-    let _ = of.visit(&mut counting);
-    counting.0
-}
-
-fn parameter_of(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Placeholder(name) => parameter(name),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether an expression gives another value each time, or may do so.
-fn is_volatile(expr: &Expr) -> bool {
-    struct Volatiles;
-    impl Visitor for Volatiles {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call) => {
-                    let name = function_name(call);
-                    let is_volatile =
-                        VOLATILE.contains(&name.as_str()) || builtins::volatility(&name) == Volatility::Volatile;
-                    if is_volatile { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Volatiles).is_break()
-}
-
-/// Whether an expression may stand in several places: it is small and gives the same value in each.
-fn is_repeatable(expr: &Expr, count: usize) -> bool {
-    struct Size(usize);
-    impl Visitor for Size {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-
-        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
-            self.0 += 1;
-            ControlFlow::Continue(())
-        }
-    }
-    const SIZE_MAX: usize = 24;
-    let mut size = Size(0);
-    let is_small = expr.visit(&mut size).is_continue() && size.0.saturating_mul(count.max(1)) <= SIZE_MAX;
-    is_small && !is_volatile(expr)
-}
-
-/// Whether an expression names columns.
-fn has_names(expr: &Expr) -> bool {
-    struct Names;
-    impl Visitor for Names {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Names).is_break()
 }
 
 /// Whether arguments may be put into a query: they are small, give the same each time, and no name in the query hides
@@ -571,20 +511,4 @@ fn has_one_row(query: &Query) -> bool {
             });
     }
     body.projection.iter().any(|item| item.visit(&mut Aggregates(0)).is_break())
-}
-
-/// Whether an expression has a function of many rows.
-fn gives_rows(expr: &Expr) -> bool {
-    struct Sets;
-    impl Visitor for Sets {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call) if weft_expr::routines::gives_rows(&function_name(call)) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Sets).is_break()
 }

@@ -9,9 +9,10 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FromTable, Function as Call, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement,
-    TableAlias, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Value, VisitMut, VisitorMut,
+    Expr, FromTable, Function as Call, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    Statement, TableAlias, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Value, VisitMut, VisitorMut,
 };
+use weft_expr::routines;
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 use weft_kernel::{ObjectKind, Transaction};
@@ -41,6 +42,10 @@ struct Source {
 struct Level {
     with: Vec<(String, Option<Vec<Column>>)>,
     sources: Vec<Source>,
+    /// What the columns of the result are called.
+    outputs: Vec<String>,
+    /// Columns of the levels around are not in sight: VALUES and the query of an INSERT do not see the table.
+    is_apart: bool,
 }
 
 /// What is known of an expression's type.
@@ -58,8 +63,10 @@ pub(crate) enum Typing {
 pub(crate) enum Found {
     /// A column of the source of this alias.
     Column(String, Option<DataType>),
-    /// Perhaps a column.
+    /// A column of one of several sources.
     Perhaps(Option<DataType>),
+    /// Perhaps a column of a source whose columns are not known.
+    Open,
     /// No column.
     Nothing,
 }
@@ -70,19 +77,31 @@ pub(crate) struct Scopes<'a> {
     /// The types of `$1`, `$2`, ...
     pub(crate) params: Vec<DataType>,
     levels: Vec<Level>,
+    /// The queries of the INSERTs around, by their addresses.
+    inserted: Vec<usize>,
 }
 
 impl<'a> Scopes<'a> {
     pub(crate) fn new(txn: &'a Transaction, params: Vec<DataType>) -> Scopes<'a> {
-        Scopes { txn, params, levels: Vec::new() }
+        Scopes { txn, params, levels: Vec::new(), inserted: Vec::new() }
     }
 
     /// Goes into a query.
     pub(crate) fn enter_query(&mut self, query: &Query) {
-        self.levels.push(Level::default());
-        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
-            let recursive = query.with.as_ref().is_some_and(|with| with.recursive);
-            let mut columns = if recursive { None } else { self.columns_of(&table.query) };
+        let is_apart = self.inserted.contains(&address(query));
+        self.levels.push(Level { is_apart, ..Level::default() });
+        let Some(with) = &query.with else { return };
+        for table in &with.cte_tables {
+            let mut columns = match (with.recursive, &*table.query.body) {
+                // The first part says what the others add rows to; it does not read the table itself.
+                (true, SetExpr::SetOperation { left, .. }) => {
+                    self.enter_query_of(&table.query);
+                    let columns = self.columns_of_body(left);
+                    self.leave();
+                    columns
+                }
+                _ => self.columns_of(&table.query),
+            };
             rename(&mut columns, &table.alias);
             let name = fold(&table.alias.name);
             if let Some(level) = self.levels.last_mut() {
@@ -91,9 +110,26 @@ impl<'a> Scopes<'a> {
         }
     }
 
+    /// As [`Scopes::enter_query`], of a query whose body is looked at in part.
+    fn enter_query_of(&mut self, query: &Query) {
+        self.levels.push(Level::default());
+        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let mut columns = self.columns_of(&table.query);
+            rename(&mut columns, &table.alias);
+            if let Some(level) = self.levels.last_mut() {
+                level.with.push((fold(&table.alias.name), columns));
+            }
+        }
+    }
+
     /// Goes into a SELECT.
     pub(crate) fn enter_select(&mut self, select: &Select) {
-        self.levels.push(Level::default());
+        let outputs = select.projection.iter().filter_map(|item| match item {
+            SelectItem::UnnamedExpr(expr) => name_of(expr),
+            SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+            _ => None,
+        });
+        self.levels.push(Level { outputs: outputs.collect(), ..Level::default() });
         for table in &select.from {
             self.add(table);
         }
@@ -104,11 +140,26 @@ impl<'a> Scopes<'a> {
         self.levels.pop();
     }
 
-    /// Leaves a SELECT; what it reads is in sight of ORDER BY.
+    /// Leaves a SELECT; what it reads and gives is in sight of ORDER BY.
     pub(crate) fn leave_select(&mut self) {
         if let (Some(select), Some(query)) = (self.levels.pop(), self.levels.last_mut()) {
             query.sources = select.sources;
+            if query.outputs.is_empty() {
+                query.outputs = select.outputs;
+            }
         }
+    }
+
+    /// Whether a column of the result has a name.
+    pub(crate) fn is_output(&self, name: &str) -> bool {
+        self.levels.last().is_some_and(|level| level.outputs.iter().any(|output| output == name))
+    }
+
+    /// Whether something in FROM of the innermost level has a column of a name, or may have it.
+    pub(crate) fn may_be_read(&self, name: &str) -> bool {
+        let may =
+            |source: &Source| source.columns.as_ref().is_none_or(|columns| columns.iter().any(|c| c.name == name));
+        self.levels.last().is_some_and(|level| level.sources.iter().any(may))
     }
 
     /// Goes into a statement that writes.
@@ -131,7 +182,11 @@ impl<'a> Scopes<'a> {
                 let columns = self.relation(&known_as);
                 let own = resolve::split(&known_as).1.to_owned();
                 let alias = insert.table_alias.as_ref().map_or(own, |alias| fold(&alias.alias));
-                self.put(Source { alias, columns: columns.clone() });
+                self.inserted.extend(insert.source.as_deref().map(address));
+                if insert.on.is_some() {
+                    self.put(Source { alias: "excluded".to_owned(), columns: columns.clone() });
+                }
+                self.put(Source { alias, columns });
             }
             Statement::Merge(merge) => {
                 for factor in [&merge.table, &merge.source] {
@@ -164,6 +219,10 @@ impl<'a> Scopes<'a> {
                 let own = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
                 (self.given_by(name, alias.as_ref()), alias.as_ref(), own)
             }
+            TableFactor::UNNEST { alias, array_exprs, .. } => {
+                let columns = (array_exprs.len() == 1).then(|| of_one_value("unnest", alias.as_ref()));
+                (columns, alias.as_ref(), "unnest".to_owned())
+            }
             TableFactor::Derived { subquery, alias, .. } => (self.columns_of(subquery), alias.as_ref(), String::new()),
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.add(table_with_joins);
@@ -180,8 +239,9 @@ impl<'a> Scopes<'a> {
     }
 
     /// The columns of a function of users in FROM.
-    fn given_by(&self, name: &sqlparser::ast::ObjectName, alias: Option<&TableAlias>) -> Option<Vec<Column>> {
-        let function = Function::of_number(self.txn, of_fixed_name(name)?).ok()??;
+    fn given_by(&self, name: &ObjectName, alias: Option<&TableAlias>) -> Option<Vec<Column>> {
+        let Some(id) = of_fixed_name(name) else { return of_system(name, alias) };
+        let function = Function::of_number(self.txn, id).ok()??;
         let typed = |text: &str| plain_type_of(self.txn, text).ok().map(|(data_type, _)| data_type);
         if let Some(columns) = function.columns(self.txn).ok()? {
             let column = |column: GivenColumn| {
@@ -202,8 +262,9 @@ impl<'a> Scopes<'a> {
         {
             return columns.clone();
         }
-        if resolve::of_catalog(self.txn, name).is_some() {
-            return None;
+        if let Some(relation) = resolve::of_catalog(self.txn, name) {
+            let column = |(name, _): (&str, _)| Column { name: name.to_owned(), data_type: None };
+            return Some(relation.columns().into_iter().map(column).collect());
         }
         let column = |name: &str, data_type| Column { name: name.to_owned(), data_type: Some(data_type) };
         match resolve::relation(self.txn, name)? {
@@ -219,12 +280,18 @@ impl<'a> Scopes<'a> {
 
     /// Whether something in FROM has a name.
     pub(crate) fn has_relation(&self, name: &str) -> bool {
-        self.levels.iter().flat_map(|level| &level.sources).any(|source| source.alias == name)
+        self.in_sight().flat_map(|level| &level.sources).any(|source| source.alias == name)
+    }
+
+    /// The levels whose columns are in sight, the innermost first.
+    fn in_sight(&self) -> impl Iterator<Item = &Level> {
+        let apart = self.levels.iter().rposition(|level| level.is_apart).unwrap_or(0);
+        self.levels[apart..].iter().rev()
     }
 
     /// What a name of a column means.
     pub(crate) fn find(&self, relation: Option<&str>, name: &str) -> Found {
-        for level in self.levels.iter().rev() {
+        for level in self.in_sight() {
             let sources = level.sources.iter().filter(|source| relation.is_none_or(|alias| source.alias == alias));
             let mut found = Vec::new();
             let mut is_open = false;
@@ -239,7 +306,7 @@ impl<'a> Scopes<'a> {
             match (found.as_slice(), is_open) {
                 ([(alias, data_type)], false) if !alias.is_empty() => return Found::Column(alias.clone(), *data_type),
                 ([(_, data_type)], false) | ([(_, data_type), ..], _) => return Found::Perhaps(*data_type),
-                ([], true) => return Found::Perhaps(None),
+                ([], true) => return Found::Open,
                 ([], false) => {}
             }
         }
@@ -287,8 +354,28 @@ impl<'a> Scopes<'a> {
                 };
                 Some(row.iter().enumerate().map(column).collect())
             }
+            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
+                self.columns_of_statement(statement)
+            }
             _ => None,
         }
+    }
+
+    /// What RETURNING gives.
+    fn columns_of_statement(&mut self, statement: &Statement) -> Option<Vec<Column>> {
+        let items = match statement {
+            Statement::Insert(insert) => insert.returning.as_deref()?,
+            Statement::Update(update) => update.returning.as_deref()?,
+            Statement::Delete(delete) => delete.returning.as_deref()?,
+            _ => return None,
+        };
+        self.enter_statement(statement);
+        if let Some(level) = self.levels.last_mut() {
+            level.sources.retain(|source| source.alias != "excluded");
+        }
+        let columns = self.columns_of_items(items, false);
+        self.leave();
+        columns
     }
 
     fn columns_of_select(&mut self, select: &Select) -> Option<Vec<Column>> {
@@ -296,8 +383,12 @@ impl<'a> Scopes<'a> {
             let text = join.to_string();
             text.contains("NATURAL") || text.contains(" USING(")
         });
+        self.columns_of_items(&select.projection, merges)
+    }
+
+    fn columns_of_items(&mut self, items: &[SelectItem], merges: bool) -> Option<Vec<Column>> {
         let mut columns: Vec<Column> = Vec::new();
-        for item in &select.projection {
+        for item in items {
             match item {
                 SelectItem::Wildcard(_) => {
                     for source in &self.levels.last()?.sources {
@@ -379,6 +470,40 @@ impl<'a> Scopes<'a> {
     }
 }
 
+/// Where something is.
+pub(super) fn address<T>(of: &T) -> usize {
+    std::ptr::from_ref(of).addr()
+}
+
+/// The columns of a function of the system in FROM; none when they are not known.
+fn of_system(name: &ObjectName, alias: Option<&TableAlias>) -> Option<Vec<Column>> {
+    let own = name.0.last().and_then(|part| part.as_ident()).map(fold)?;
+    // AS x(a integer, b text) says all of them.
+    let written = alias.map(|alias| alias.columns.as_slice()).unwrap_or_default();
+    if written.iter().any(|column| column.data_type.is_some()) {
+        return Some(written.iter().map(|column| Column { name: fold(&column.name), data_type: None }).collect());
+    }
+    match own.as_str() {
+        "json_each" | "jsonb_each" | "json_each_text" | "jsonb_each_text" => {
+            let column = |name: &str| Column { name: name.to_owned(), data_type: None };
+            Some(["key", "value"].map(column).into())
+        }
+        "generate_series" => Some(of_one_value(&own, alias)),
+        own if routines::gives_rows(own) => Some(of_one_value(own, alias)),
+        _ => None,
+    }
+}
+
+/// The column of a function that gives one value in each row. Those of arrays in JSON are called `value`, too.
+fn of_one_value(own: &str, alias: Option<&TableAlias>) -> Vec<Column> {
+    let name = alias.map_or_else(|| own.to_owned(), |alias| fold(&alias.name));
+    let mut columns = vec![Column { name, data_type: None }];
+    if own.starts_with("json") && alias.is_none_or(|alias| alias.columns.is_empty()) {
+        columns.push(Column { name: "value".to_owned(), data_type: None });
+    }
+    columns
+}
+
 /// The number of a parameter, from 0.
 pub(crate) fn parameter(name: &str) -> Option<usize> {
     name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
@@ -446,6 +571,7 @@ impl Typed<'_, '_> {
         let found = match expr {
             Expr::Identifier(name) => match self.scopes.find(None, &fold(name)) {
                 Found::Column(_, data_type) | Found::Perhaps(data_type) => data_type,
+                Found::Open => None,
                 // A word of the language, such as current_date.
                 Found::Nothing => return ControlFlow::Continue(()),
             },
@@ -457,7 +583,7 @@ impl Typed<'_, '_> {
                 };
                 match found {
                     Found::Column(_, data_type) | Found::Perhaps(data_type) => data_type,
-                    Found::Nothing => None,
+                    Found::Open | Found::Nothing => None,
                 }
             }
             Expr::Subquery(query) => {

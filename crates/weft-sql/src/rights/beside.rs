@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr, ObjectName, TableObject, Values};
 use weft_format::Result;
 use weft_kernel::ObjectKind;
-use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
 
 use super::need::Need;
 use super::needs::{NESTING_MAX, Reader};
 use super::numbers::number_of;
+use super::schema_oid;
 use super::scope::Scope;
 use crate::functions;
 use crate::parse::{fold, table_name};
@@ -20,27 +20,33 @@ use crate::row::effective_default;
 use crate::updatable::{self, Verb};
 
 impl Reader<'_> {
-    /// What a call of a function of users needs: EXECUTE, and what its statements need.
+    /// What a call of a function of users needs: EXECUTE, and what its statements need. These are read once in a
+    /// statement, however often the function is called.
     pub(super) fn called(&mut self, name: &ObjectName) -> Result<()> {
         let Some(id) = functions::of_fixed_name(name) else { return Ok(()) };
         let object = self.txn.object_of(id).ok_or_else(|| functions::gone(id))?;
-        let function = functions::Function::of(&object)?;
-        let mut need = Need::of_object(&object, Rights::EXECUTE);
-        need.as_owner_of = self.definer;
-        self.needs.relations.push(need);
-        // Who plans the statement refuses it then.
-        if self.calling.contains(&id) || self.depth >= NESTING_MAX {
+        if !self.in_view && !resolve::is_temporary(self.txn, object.namespace) {
+            let schema = resolve::schema_name(self.txn, object.namespace);
+            self.needs.schemas.push((schema_oid(object.namespace), schema));
+        }
+        if !self.called.insert(id) {
             return Ok(());
         }
-        let definer = if function.definer { Some(FIRST + id) } else { self.definer };
+        let function = functions::Function::of(&object)?;
+        self.needs.relations.push(Need::of_object(&object, Rights::EXECUTE));
+        // Who plans the statement refuses it then.
+        if self.depth >= NESTING_MAX {
+            return Ok(());
+        }
         for statement in functions::statements_of(self.txn, &function)? {
             let mut inner = Reader {
                 txn: self.txn,
                 needs: std::mem::take(&mut self.needs),
                 scope: Scope::default(),
-                as_owner_of: definer,
-                calling: self.calling.iter().copied().chain([id]).collect(),
-                definer,
+                // A function in a view runs with the rights of who reads the view.
+                as_owner_of: None,
+                called: std::mem::take(&mut self.called),
+                in_view: false,
                 depth: self.depth + 1,
                 ending: Vec::new(),
                 at_top: true,
@@ -49,6 +55,7 @@ impl Reader<'_> {
             let done = inner.statement(&statement);
             inner.links.iter().for_each(|link| link.hand_down(&mut inner.needs));
             self.needs = inner.needs;
+            self.called = inner.called;
             if let ControlFlow::Break(error) = done {
                 return Err(error);
             }

@@ -7,6 +7,7 @@
 //!   INSERT INTO t (a) VALUES (1)                t   INSERT of a;   USAGE on the sequences of the other columns
 //! ```
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
@@ -45,8 +46,8 @@ pub(crate) fn needs_of(txn: &Transaction, statement: &Statement) -> Result<Needs
     let statement = &*fixed;
     let mut reader = Reader {
         txn,
-        calling: Vec::new(),
-        definer: None,
+        called: HashSet::new(),
+        in_view: false,
         needs: Needs::default(),
         scope: Scope::default(),
         as_owner_of: None,
@@ -79,10 +80,10 @@ pub(super) struct Reader<'a> {
     pub(super) at_top: bool,
     /// The views that are changed, the outer ones first.
     pub(super) links: Vec<Link>,
-    /// The functions whose statements are around.
-    pub(super) calling: Vec<u32>,
-    /// The function with SECURITY DEFINER that is around.
-    pub(super) definer: Option<u32>,
+    /// The functions whose statements were read.
+    pub(super) called: HashSet<u32>,
+    /// Within the query of a view, which may name what is in schemas that others do not look into.
+    pub(super) in_view: bool,
 }
 
 fn address<T>(of: &T) -> usize {
@@ -645,7 +646,7 @@ impl Reader<'_> {
             self.needs.superuser = Some(secret);
         }
         if let Some(schema) = schema
-            && self.depth == 0
+            && !self.in_view
             && let Some(id) = resolve::schema_of(self.txn, schema)
             && !resolve::is_temporary(self.txn, id)
         {
@@ -700,8 +701,8 @@ impl Reader<'_> {
             scope: Scope::default(),
             // A view with this option is as if its query stood in the statement, wherever it is named.
             as_owner_of: (!is_on(view, "security_invoker")).then_some(FIRST + view.id),
-            calling: self.calling.clone(),
-            definer: self.definer,
+            called: std::mem::take(&mut self.called),
+            in_view: true,
             depth: self.depth + 1,
             ending: Vec::new(),
             at_top: true,
@@ -709,6 +710,7 @@ impl Reader<'_> {
         };
         let done = inner.statement(&statement);
         self.needs = inner.needs;
+        self.called = inner.called;
         match done {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),

@@ -12,7 +12,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, SelectItem, SetExpr, Statement, TableFactor, Value as SqlValue,
+    Expr, FunctionArg, FunctionArgExpr, Select, SelectItem, SetExpr, Statement, TableFactor, Value as SqlValue,
+    WildcardAdditionalOptions,
 };
 use weft_expr::cast;
 use weft_format::{Code, DataType, Error, Result, Value};
@@ -34,6 +35,8 @@ pub(super) struct Call {
     args: Vec<Expr>,
     /// The names of the columns of the result, and their types.
     columns: Vec<(String, DataType)>,
+    /// The last column numbers the rows.
+    is_numbered: bool,
 }
 
 /// What runs one statement.
@@ -41,39 +44,17 @@ pub(super) type RunOne<'r> = dyn FnMut(&mut Work<'_>, &Prepared, &[Value]) -> Re
 
 /// The call that a statement is; none when it is anything else, or of a function that is put in its place.
 pub(super) fn call_of(txn: &Transaction, statement: &Statement) -> Result<Option<Call>> {
-    let Statement::Query(query) = statement else { return Ok(None) };
-    let is_bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
-    if !is_bare || !matches!(&*query.body, SetExpr::Select(_)) || !functions::are_there(txn) {
+    if !matches!(statement, Statement::Query(_)) || !functions::are_there(txn) {
         return Ok(None);
     }
     let fixed = functions::fixed(txn, statement)?;
-    let Statement::Query(query) = &*fixed else { return Ok(None) };
-    let SetExpr::Select(select) = &*query.body else { return Ok(None) };
-    if select.selection.is_some() || select.distinct.is_some() || select.having.is_some() {
-        return Ok(None);
-    }
-    let (id, args, name) = match (select.projection.as_slice(), select.from.as_slice()) {
-        ([SelectItem::ExprWithAlias { expr: Expr::Function(call), alias }], []) => {
-            let args = arguments(call).unwrap_or_default().into_iter().cloned().collect();
-            (functions::of_fixed_name(&call.name), args, fold(alias))
-        }
-        ([SelectItem::Wildcard(_)], [from]) if from.joins.is_empty() => match &from.relation {
-            TableFactor::Table { name, args: Some(args), alias: Some(alias), .. } => {
-                (functions::of_fixed_name(name), plain(&args.args), fold(&alias.name))
-            }
-            TableFactor::Function { name, args, alias: Some(alias), .. } => {
-                (functions::of_fixed_name(name), plain(args), fold(&alias.name))
-            }
-            _ => return Ok(None),
-        },
-        _ => return Ok(None),
-    };
-    let Some(id) = id else { return Ok(None) };
+    let Some(select) = bare(&fixed)? else { return Ok(None) };
+    let Some(Named { id, args, name, columns: written, is_numbered }) = named(select) else { return Ok(None) };
     let function = Function::of_number(txn, id)?.ok_or_else(|| functions::gone(id))?;
-    if !functions::runs_alone(txn, &function)? {
+    if !functions::runs_alone(txn, &function)? && !functions::is_better_alone(txn, &function, &args)? {
         return Ok(None);
     }
-    let columns = match (function.columns(txn)?, &function.gives) {
+    let mut columns = match (function.columns(txn)?, &function.gives) {
         (Some(_), _) if function.gives_rows() && select.from.is_empty() => {
             let message = format!("function {} gives rows, where a value is expected", function.name);
             let hint = format!("call it in FROM: SELECT * FROM {}(...)", function.name);
@@ -87,7 +68,82 @@ pub(super) fn call_of(txn: &Transaction, statement: &Statement) -> Result<Option
         // Nothing is shown as an empty text.
         _ => vec![(name, DataType::Text)],
     };
-    Ok(Some(Call { function, args, columns }))
+    if is_numbered {
+        columns.push(("ordinality".to_owned(), DataType::BigInt));
+    }
+    if written.len() > columns.len() {
+        let (given, wanted) = (columns.len(), written.len());
+        let alias = from_name(select);
+        let message = format!("table \"{alias}\" has {given} columns available but {wanted} columns specified");
+        return Err(Error::new(Code::InvalidColumnReference, message));
+    }
+    columns.iter_mut().zip(written).for_each(|((known, _), name)| *known = name);
+    Ok(Some(Call { function, args, columns, is_numbered }))
+}
+
+/// A call as it is written.
+struct Named {
+    id: u32,
+    args: Vec<Expr>,
+    name: String,
+    /// The names of columns behind the alias.
+    columns: Vec<String>,
+    /// WITH ORDINALITY
+    is_numbered: bool,
+}
+
+/// The SELECT that a statement is, when it has nothing but a result and FROM.
+fn bare(statement: &Statement) -> Result<Option<&Select>> {
+    let Statement::Query(query) = statement else { return Ok(None) };
+    let SetExpr::Select(written) = &*query.body else { return Ok(None) };
+    let plain = crate::dml::select(written.projection.clone(), written.from.clone(), None)?;
+    Ok((**query == plain).then_some(&**written))
+}
+
+/// The call that a SELECT has in its result, or in FROM.
+fn named(select: &Select) -> Option<Named> {
+    match (select.projection.as_slice(), select.from.as_slice()) {
+        ([SelectItem::ExprWithAlias { expr: Expr::Function(call), alias }], []) => Some(Named {
+            id: functions::of_fixed_name(&call.name)?,
+            args: arguments(call).unwrap_or_default().into_iter().cloned().collect(),
+            name: fold(alias),
+            columns: Vec::new(),
+            is_numbered: false,
+        }),
+        ([SelectItem::Wildcard(options)], [from])
+            if from.joins.is_empty() && *options == WildcardAdditionalOptions::default() =>
+        {
+            let (name, args, alias, is_numbered) = match &from.relation {
+                TableFactor::Table {
+                    name,
+                    args: Some(args),
+                    alias: Some(alias),
+                    version: None,
+                    sample: None,
+                    with_ordinality,
+                    ..
+                } => (name, plain(&args.args), alias, *with_ordinality),
+                TableFactor::Function { name, args, alias: Some(alias), with_ordinality, .. } => {
+                    (name, plain(args), alias, *with_ordinality)
+                }
+                _ => return None,
+            };
+            let id = functions::of_fixed_name(name)?;
+            let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
+            Some(Named { id, args, name: fold(&alias.name), columns, is_numbered })
+        }
+        _ => None,
+    }
+}
+
+/// What the FROM item of a call is called.
+fn from_name(select: &Select) -> String {
+    match select.from.first().map(|from| &from.relation) {
+        Some(TableFactor::Table { alias: Some(alias), .. } | TableFactor::Function { alias: Some(alias), .. }) => {
+            fold(&alias.name)
+        }
+        _ => String::new(),
+    }
 }
 
 fn plain(args: &[FunctionArg]) -> Vec<Expr> {
@@ -124,6 +180,7 @@ pub(super) fn run(
     let columns: Arc<[OutputColumn]> =
         call.columns.iter().map(|(name, data_type)| OutputColumn::new(name, *data_type)).collect();
     let width = columns.len();
+    let given = width - usize::from(call.is_numbered);
     let answer = |rows: Vec<Value>, count: usize| Outcome {
         tag: Tag::Select(count as u64),
         columns: Arc::clone(&columns),
@@ -131,7 +188,7 @@ pub(super) fn run(
     };
     if call.function.strict && args.iter().any(|(value, _)| value.is_null()) {
         let is_one = !call.function.is_set;
-        return Ok(answer(vec![Value::Null; if is_one { width } else { 0 }], usize::from(is_one)));
+        return Ok(answer(if is_one { nothing(call) } else { Vec::new() }, usize::from(is_one)));
     }
     let args: Vec<Expr> = args.iter().map(|(value, data_type)| literal(value, *data_type)).collect::<Result<_>>()?;
     let mut last = None;
@@ -141,10 +198,11 @@ pub(super) fn run(
         last = Some(run_one(work, &prepared, &[])?);
     }
     if call.function.gives == Gives::Void {
-        return Ok(answer(vec![Value::Text("".into())], 1));
+        let number = call.is_numbered.then_some(Value::Int(1));
+        return Ok(answer([Value::Text("".into())].into_iter().chain(number).collect(), 1));
     }
     let last = last.ok_or_else(|| Error::internal("a function that gives something has a statement"))?;
-    if last.columns.len() != width {
+    if last.columns.len() != given {
         let name = &call.function.name;
         let message = format!("the last statement of function {name} does not give what the function is declared to");
         return Err(Error::new(Code::InvalidFunctionDefinition, message).hint("CREATE OR REPLACE FUNCTION"));
@@ -159,11 +217,23 @@ pub(super) fn run(
         for ((value, from), to) in row.iter().zip(last.columns.iter()).zip(columns.iter()) {
             values.push(cast(value.clone(), from.data_type, to.data_type, &work.local)?);
         }
+        if call.is_numbered {
+            values.push(Value::Int(i64::try_from(count).map_err(|_| Error::internal("rows are too many"))?));
+        }
     }
     if count == 0 && !call.function.is_set {
-        return Ok(answer(vec![Value::Null; width], 1));
+        return Ok(answer(nothing(call), 1));
     }
     Ok(answer(values, count))
+}
+
+/// The one row of a function that gives nothing.
+fn nothing(call: &Call) -> Vec<Value> {
+    let mut row = vec![Value::Null; call.columns.len()];
+    if let (true, Some(number)) = (call.is_numbered, row.last_mut()) {
+        *number = Value::Int(1);
+    }
+    row
 }
 
 /// The arguments of a call, each with its type.

@@ -15,6 +15,7 @@ use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
 
 use super::Session;
+use super::alone;
 use super::answers::unsupported;
 use super::plan::plan;
 use super::work::Work;
@@ -78,7 +79,10 @@ fn create(work: &mut Work<'_>, written: &CreateFunction) -> Result<()> {
     function.arguments = arguments_of(work, &written.arguments)?;
     returns(work, &mut function, written)?;
     match &written.body {
-        Some(Body::Text(text)) => function.body.clone_from(text),
+        Some(Body::Text(text)) => {
+            functions::check_written(text)?;
+            function.body.clone_from(text);
+        }
         Some(Body::Return(expr)) => {
             function.body = expr.to_string();
             function.is_return = true;
@@ -137,7 +141,14 @@ fn set_options(function: &mut Function, options: &[FunctionOption]) -> Result<()
             FunctionOption::Language(_) => {}
             FunctionOption::Volatility(letter) => function.volatility = *letter,
             FunctionOption::Strict(strict) => function.strict = *strict,
-            FunctionOption::Definer(definer) => function.definer = *definer,
+            FunctionOption::Definer(true) => {
+                let message = format!("SECURITY DEFINER of function {} is not supported", function.name);
+                let error = Error::new(Code::FeatureNotSupported, message);
+                return Err(
+                    error.hint("GRANT the rights that its statements need to those who call it, or make a view")
+                );
+            }
+            FunctionOption::Definer(false) => function.definer = false,
             FunctionOption::LeakProof(leak_proof) => function.leak_proof = *leak_proof,
             FunctionOption::Parallel(letter) => function.parallel = *letter,
             FunctionOption::Cost(cost) => function.cost = Some(cost.clone()),
@@ -377,6 +388,10 @@ fn check_statement(
         return Err(error.hint("a function in SQL has SELECT, INSERT, UPDATE, DELETE and MERGE"));
     }
     cast_params(&mut statement, params)?;
+    let statement = match alone::call_of(work.txn, &statement)? {
+        Some(call) => alone::described(&call)?,
+        None => statement,
+    };
     let called = super::calls::described(&statement)?;
     let expanded = expand_views(work.txn, &called)?;
     let made = plan(work.db, &expanded, &function.body, work.txn, (EngineChoice::Auto, &work.local))?;
