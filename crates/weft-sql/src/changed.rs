@@ -11,18 +11,16 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Query, SetExpr, Statement, TableFactor, TableObject, Visit, Visitor};
+use sqlparser::ast::{FromTable, Query, SetExpr, Statement, TableFactor, TableObject, Visit, Visitor};
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 
-use crate::expansion::target_of;
 use crate::functions::Function;
 use crate::parse::table_name;
-use crate::resolve;
-use crate::updatable::{self, Verb};
+use crate::resolve::{self, Relation};
 
 /// The tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Changed {
     tables: HashSet<u32>,
     /// The address of the one row that an INSERT adds.
@@ -46,9 +44,9 @@ impl Changed {
             type Break = Error;
 
             fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Error> {
-                match table_changed(self.txn, statement) {
-                    Ok(table) => {
-                        self.tables.extend(table);
+                match tables_changed(self.txn, statement) {
+                    Ok(tables) => {
+                        self.tables.extend(tables);
                         ControlFlow::Continue(())
                     }
                     Err(error) => ControlFlow::Break(error),
@@ -111,26 +109,45 @@ fn is_one_row(query: &Query) -> bool {
     }
 }
 
-/// The table that a statement changes, through views or not.
-fn table_changed(txn: &Transaction, statement: &Statement) -> Result<Option<u32>> {
-    let (name, verb) = match statement {
+/// The relation that an UPDATE, DELETE or MERGE changes.
+pub(crate) fn target_of(statement: &Statement) -> Option<&TableFactor> {
+    match statement {
+        Statement::Update(update) => Some(&update.table.relation),
+        Statement::Merge(merge) => Some(&merge.table),
+        Statement::Delete(delete) => {
+            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+            from.first().map(|from| &from.relation)
+        }
+        _ => None,
+    }
+}
+
+/// The table that a statement changes; of a view those that it reads.
+fn tables_changed(txn: &Transaction, statement: &Statement) -> Result<Vec<u32>> {
+    let name = match statement {
         Statement::Insert(insert) => match &insert.table {
-            TableObject::TableName(name) => (name, Verb::Insert),
-            _ => return Ok(None),
-        },
-        Statement::Update(_) => match target_of(statement) {
-            Some(TableFactor::Table { name, .. }) => (name, Verb::Update),
-            _ => return Ok(None),
+            TableObject::TableName(name) => name,
+            _ => return Ok(Vec::new()),
         },
         other => match target_of(other) {
-            Some(TableFactor::Table { name, .. }) => (name, Verb::Delete),
-            _ => return Ok(None),
+            Some(TableFactor::Table { name, .. }) => name,
+            _ => return Ok(Vec::new()),
         },
     };
-    let known_as = table_name(name)?;
-    // Whether it can be changed is said by who plans the statement.
-    if let Ok(Some(view)) = updatable::find(txn, &known_as, verb) {
-        return Ok(Some(view.table.def.oid));
+    let mut tables = Vec::new();
+    match resolve::relation(txn, &table_name(name)?) {
+        Some(Relation::Table(table)) => tables.push(table.def.oid),
+        Some(Relation::Object(object)) => tables.extend(&object.needs),
+        _ => {}
     }
-    Ok(resolve::table(txn, &known_as).ok().map(|table| table.def.oid))
+    // Views among them are not left out, nor are they twice.
+    let mut at = 0;
+    while let Some(id) = tables.get(at).copied() {
+        if let Some(object) = txn.object_of(id) {
+            let new: Vec<u32> = object.needs.iter().copied().filter(|id| !tables.contains(id)).collect();
+            tables.extend(new);
+        }
+        at += 1;
+    }
+    Ok(tables)
 }

@@ -16,7 +16,7 @@ use sqlparser::ast::{
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
-use crate::changed::Changed;
+use crate::changed::{Changed, target_of};
 use crate::changes;
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::expr::arguments;
@@ -119,19 +119,6 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
             Err(error.detail("This operation is not supported for views.").hint("change the tables that it reads"))
         }
         _ => Ok(()),
-    }
-}
-
-/// The relation that an UPDATE, DELETE or MERGE changes.
-pub(crate) fn target_of(statement: &Statement) -> Option<&TableFactor> {
-    match statement {
-        Statement::Update(update) => Some(&update.table.relation),
-        Statement::Merge(merge) => Some(&merge.table),
-        Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.first().map(|from| &from.relation)
-        }
-        _ => None,
     }
 }
 
@@ -398,8 +385,8 @@ impl Names<'_> {
         types::run(self.txn, &mut query)?;
         let is_read = matches!(self.use_of, Use::Expand { is_read: true });
         let use_of = Use::Expand { is_read };
-        let (calling, calls) = (self.calling.clone(), self.calls);
-        let mut names = Names { depth: self.depth + 1, calling, calls, ..Names::new(self.txn, use_of) };
+        let (calling, calls, changed) = (self.calling.clone(), self.calls, self.changed.clone());
+        let mut names = Names { depth: self.depth + 1, calling, calls, changed, ..Names::new(self.txn, use_of) };
         if let ControlFlow::Break(error) = VisitMut::visit(&mut *query, &mut names) {
             return Err(error);
         }

@@ -9,13 +9,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Statement, TableFactor, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Statement, Visit, Visitor, visit_expressions};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
+use super::called::called_by;
 use super::calls::{fix, gone};
 use super::definition::{Function, plain_type_of};
-use super::names::of_fixed_name;
 use super::scope::{Column, Scopes};
 use super::volatile::is_volatile;
 use super::{naming, own_names};
@@ -47,6 +47,11 @@ pub(crate) fn statements_of(txn: &Transaction, function: &Function) -> Result<Ve
                 .hint("a function in SQL has SELECT, INSERT, UPDATE, DELETE and MERGE"));
         };
         naming::name(function, Scopes::new(txn, params.clone()), &mut statement)?;
+        if calls_one_of(&*statement, &["set_config"]) {
+            // Settings change behind the whole statement, where the statements that follow do not see it.
+            let message = format!("set_config in function {} is not supported", function.name);
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("SET, before the function is called"));
+        }
         fix(txn, &mut *statement, params.clone())?;
         statements.push(*statement);
     }
@@ -110,59 +115,36 @@ fn varies<T: Visit>(txn: &Transaction, part: &T, seen: &mut HashSet<u32>) -> Res
     Ok(false)
 }
 
-/// The functions of users that something calls.
-fn called_by<T: Visit>(part: &T) -> Vec<u32> {
-    struct Called(Vec<u32>);
-    impl Visitor for Called {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            if let Expr::Function(call) = expr {
-                self.0.extend(of_fixed_name(&call.name));
-            }
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-            if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
-                self.0.extend(of_fixed_name(name));
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut called = Called(Vec::new());
-    let _ = part.visit(&mut called);
-    called.0
-}
-
 /// Whether a statement calls what takes numbers of sequences, changes settings or asks for commits, or locks rows.
 fn takes_numbers(statements: &[Statement]) -> bool {
-    const NAMES: &[&str] = &[
-        "nextval",
-        "currval",
-        "setval",
-        "lastval",
-        "set_config",
-        "weft_last_commit",
-        "weft_commit_time",
-        "weft_commit_at",
-    ];
-    struct Takes;
-    impl Visitor for Takes {
-        type Break = ();
+    const NAMES: &[&str] =
+        &["nextval", "currval", "setval", "lastval", "weft_last_commit", "weft_commit_time", "weft_commit_at"];
+    let locks = |query: &Query| if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let mut takes = statements.iter().map(|statement| {
+        let mut queries = Queries(locks);
+        calls_one_of(statement, NAMES) || statement.visit(&mut queries).is_break()
+    });
+    takes.any(|takes| takes)
+}
 
-        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-            if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        }
+/// What asks something of each query.
+struct Queries<F>(F);
 
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call) if NAMES.contains(&function_name(call).as_str()) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
+impl<F: Fn(&Query) -> ControlFlow<()>> Visitor for Queries<F> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        (self.0)(query)
     }
-    statements.iter().any(|statement| statement.visit(&mut Takes).is_break())
+}
+
+/// Whether something calls a function of one of these names.
+fn calls_one_of<T: Visit>(part: &T, names: &[&str]) -> bool {
+    let calls = |expr: &Expr| match expr {
+        Expr::Function(call) if names.contains(&function_name(call).as_str()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(part, calls).is_break()
 }
 
 /// The query that a call stands for.

@@ -23,6 +23,7 @@ use weft_expr::builtins::is_same;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
 
+use super::called::called_in_result;
 use super::definition::{Argument, Function, plain_type_of, sql_type_of};
 use super::names::{fixed_name, of_fixed_name};
 use super::overload::{Candidate, Given, choose, given, named, undefined};
@@ -115,7 +116,7 @@ impl VisitorMut for Fixing<'_> {
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         self.scopes.leave_select();
-        flow(self.name_items(&mut select.projection))
+        flow(self.check_sets(&select.projection).and_then(|()| self.name_items(&mut select.projection)))
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
@@ -149,6 +150,24 @@ impl Fixing<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Fails where a result has rows of several functions, one of users among them.
+    fn check_sets(&self, items: &[SelectItem]) -> Result<()> {
+        let mut ours = None;
+        let (called, mut sets) = called_in_result(items);
+        for id in called {
+            let function = Function::of_number(self.scopes.txn, id)?.filter(|function| function.is_set);
+            sets += usize::from(function.is_some());
+            ours = function.map(|function| function.name).or(ours);
+        }
+        let Some(name) = ours else { return Ok(()) };
+        if sets < 2 {
+            return Ok(());
+        }
+        let message = format!("function {name} gives many rows beside another function that does");
+        let error = Error::new(Code::FeatureNotSupported, message);
+        Err(error.hint("ROWS FROM (f(...), g(...)) in FROM"))
     }
 
     /// A column of a result is called as the function that gives it.

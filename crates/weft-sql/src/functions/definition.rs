@@ -297,3 +297,33 @@ pub(crate) fn sql_type_of(text: &str) -> Result<SqlType> {
         _ => Err(Error::corrupt(format!("{text} is no type"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_kept_as_it_is() {
+        let mut function = Function::new(SchemaId::PUBLIC, "f");
+        let argument = |mode, name: Option<&str>, data_type: &str, default: Option<&str>| Argument {
+            mode,
+            name: name.map(str::to_owned),
+            data_type: data_type.to_owned(),
+            default: default.map(str::to_owned),
+        };
+        function.arguments = vec![
+            argument(ArgumentMode::In, Some("a"), "INT", None),
+            argument(ArgumentMode::In, None, "TEXT", Some("'x\ty'")),
+            argument(ArgumentMode::Out, Some("b"), "BOOLEAN", None),
+        ];
+        function.gives = Gives::Type("BOOLEAN".into());
+        function.body = "SELECT\n a = 1\t\\".into();
+        function.strict = true;
+        function.volatility = 's';
+        let object = function.to_object();
+        assert_eq!(object.name, "f(INT,TEXT)");
+        let read = Function::of(&object).expect("it is read");
+        assert_eq!((read.arguments, read.gives, read.body), (function.arguments, function.gives, function.body));
+        assert_eq!((read.strict, read.volatility, read.is_set), (true, 's', false));
+    }
+}

@@ -12,6 +12,7 @@
 //! 2. A function that calls itself is refused, however many others are between.
 
 mod body;
+mod called;
 mod calls;
 mod definition;
 mod names;
@@ -30,3 +31,4 @@ pub(crate) use definition::{Argument, Function, Gives, plain_type_of, shown_type
 pub(crate) use names::{check_written, fixed_name, of_fixed_name, of_fixed_text, parse_written};
 pub(crate) use places::{in_from, in_place, put_in, unless_null};
 pub(crate) use signature::{find, missing, missing_message, open_name};
+pub(crate) use system::is_kept;

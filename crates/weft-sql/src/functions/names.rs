@@ -49,3 +49,17 @@ pub(crate) fn check_written(text: &str) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_names_are_not_written_by_users() {
+        assert_eq!(of_fixed_name(&fixed_name(7)), Some(7));
+        assert!(parse_written("SELECT 'weft.function.7', \"weft\"").is_ok());
+        for text in ["SELECT \"weft.function.7\"(1)", "SELECT 1; SELECT * FROM \"weft.function.12\"()"] {
+            assert_eq!(parse_written(text).map(|_| ()).map_err(|error| error.code()), Err(Code::InvalidName), "{text}");
+        }
+    }
+}

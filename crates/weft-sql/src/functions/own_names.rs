@@ -1,8 +1,8 @@
 //! The relations that a function's query names, with their schemas, so that they mean the same at the place of a call.
 //!
 //! ```text
-//!   WITH q AS (SELECT * FROM q) SELECT * FROM q, t      WITH q AS (SELECT * FROM public.q AS q) SELECT * FROM q, public.t AS t
-//!   a caller's  WITH t AS (...)                         is another t
+//!   WITH q AS (SELECT * FROM q)      WITH q AS (SELECT * FROM public.q AS q)
+//!   SELECT * FROM q, t               SELECT * FROM q, public.t AS t             not the t of a caller's WITH
 //! ```
 
 use std::ops::ControlFlow;

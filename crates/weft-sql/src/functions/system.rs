@@ -3,7 +3,7 @@
 //! ```text
 //!   version() of a user       version()            the system's: it takes the same
 //!   lower(integer)            lower('X'), lower(7)  the system's, the user's: the types of the arguments decide
-//!   sum(text)                 sum('a')              the system's, as its types are not in the table: public.sum is the user's
+//!   sum(text)                                       not made: which types aggregates take is not in the table
 //! ```
 
 use weft_expr::builtins::{self, is_same};
@@ -33,12 +33,18 @@ pub(super) fn has(name: &str) -> bool {
         || weft_pgcatalog::function_names().any(|known| known == name)
 }
 
+/// Whether functions of users cannot have a name: which types the system's take is not known, so that a call may mean
+/// either.
+pub(crate) fn is_kept(name: &str) -> bool {
+    let is_choice = weft_expr::Function::by_name(name).is_some_and(weft_expr::Function::is_choice);
+    is_choice || AGGREGATES.contains(&name) || OTHERS.contains(&name)
+}
+
 /// Whether a call means a function of a user although the system has one of the name: its arguments fit it better.
 /// Where the types that the system's takes are not known, it never does.
 pub(super) fn gives_way(name: &str, args: &[Given], types: &[Typing], candidate: &Candidate) -> bool {
     let is_in_table = builtins::is_known(name) || routines::names().contains(&name);
-    let is_choice = weft_expr::Function::by_name(name).is_some_and(weft_expr::Function::is_choice);
-    if !is_in_table || is_choice || AGGREGATES.contains(&name) || OTHERS.contains(&name) {
+    if !is_in_table || is_kept(name) {
         return false;
     }
     if args.iter().any(|(named, _)| named.is_some()) {
@@ -55,5 +61,24 @@ fn known(typing: &Typing) -> Option<DataType> {
     match typing {
         Typing::Known(data_type) => Some(*data_type),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_has_its_functions() {
+        for name in
+            ["version", "lower", "count", "nextval", "now", "date_trunc", "coalesce", "pg_get_viewdef", "unnest"]
+        {
+            assert!(has(name), "{name}");
+        }
+        for name in ["add_one", "next_number", "total"] {
+            assert!(!has(name), "{name}");
+        }
+        assert!(is_kept("sum") && is_kept("greatest") && is_kept("setval"));
+        assert!(!is_kept("version") && !is_kept("lower"));
     }
 }

@@ -154,3 +154,30 @@ pub(super) fn is_of_rows(expr: &Expr) -> bool {
     }
     expr.visit(&mut OfRows(0)).is_break()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse_expression;
+
+    fn expr(text: &str) -> Expr {
+        parse_expression(text).expect("it is an expression")
+    }
+
+    #[test]
+    fn what_may_stand_in_several_places() {
+        assert!(is_repeatable(&expr("t.a + 1"), 2));
+        for text in ["random()", "(SELECT 1)", "gen_random_uuid()"] {
+            assert!(!is_repeatable(&expr(text), 1), "{text}");
+        }
+        assert_eq!(counts_of(&expr("$1 + $2 * $1"), 3), [2, 1, 0]);
+    }
+
+    #[test]
+    fn what_belongs_to_rows() {
+        assert!(is_of_rows(&expr("1 + sum(a)")) && is_of_rows(&expr("row_number() OVER ()")));
+        assert!(!is_of_rows(&expr("(SELECT sum(a) FROM t)")) && !is_of_rows(&expr("lower(a)")));
+        assert!(gives_rows(&expr("unnest(a) + 1")) && !gives_rows(&expr("abs(a)")));
+        assert!(has_names(&expr("f(a)")) && !has_names(&expr("1 + $1")));
+    }
+}

@@ -65,7 +65,7 @@ pub(super) fn call_of(txn: &Transaction, statement: &Statement) -> Result<Option
             typed.collect::<Result<_>>()?
         }
         (_, Gives::Type(text)) => vec![(name, plain_type_of(txn, text)?.0)],
-        // Nothing is shown as an empty text.
+        // Nothing is NULL.
         _ => vec![(name, DataType::Text)],
     };
     if is_numbered {
@@ -199,7 +199,7 @@ pub(super) fn run(
     }
     if call.function.gives == Gives::Void {
         let number = call.is_numbered.then_some(Value::Int(1));
-        return Ok(answer([Value::Text("".into())].into_iter().chain(number).collect(), 1));
+        return Ok(answer([Value::Null].into_iter().chain(number).collect(), 1));
     }
     let last = last.ok_or_else(|| Error::internal("a function that gives something has a statement"))?;
     if last.columns.len() != given {

@@ -72,6 +72,7 @@ fn wrong(message: impl Into<String>) -> Error {
 fn create(work: &mut Work<'_>, written: &CreateFunction) -> Result<()> {
     let (namespace, name) = resolve::creation(work.txn, &table_name(&written.name)?)?;
     work.permit.check_creates_in(work.txn, namespace)?;
+    check_name(&name)?;
     types::note_all(work.txn)?;
     let mut function = Function::new(namespace, name);
     check_language(&written.options, written.body.is_some())?;
@@ -108,6 +109,15 @@ fn create(work: &mut Work<'_>, written: &CreateFunction) -> Result<()> {
     function.id = made.id;
     if work.settings.get("check_function_bodies")? != "off" {
         check_body(work, &function)?;
+    }
+    Ok(())
+}
+
+/// Some names are the system's alone.
+fn check_name(name: &str) -> Result<()> {
+    if functions::is_kept(name) {
+        let error = unsupported(&format!("a function named {name}, as one of the system is"));
+        return Err(error.hint("give the function another name"));
     }
     Ok(())
 }
@@ -434,7 +444,10 @@ fn alter(work: &mut Work<'_>, which: &Signature, change: &AlterFunction) -> Resu
     let key = function.key();
     let place = function.namespace;
     match change {
-        AlterFunction::Rename(name) => function.name.clone_from(name),
+        AlterFunction::Rename(name) => {
+            check_name(name)?;
+            function.name.clone_from(name);
+        }
         AlterFunction::SetSchema(schema) => {
             function.namespace = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
             work.permit.check_creates_in(work.txn, function.namespace)?;
