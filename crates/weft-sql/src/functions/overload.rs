@@ -119,8 +119,8 @@ pub(crate) fn choose(
             })
         });
     }
-    for at in 0..types.len() {
-        if left.len() > 1 && types[at] == Typing::Untyped {
+    for (at, typing) in types.iter().enumerate() {
+        if left.len() > 1 && *typing == Typing::Untyped {
             settle_literal(&mut left, at);
         }
     }
