@@ -53,6 +53,9 @@ codes! {
     UndefinedTable NotFound "42P01" "No such table.";
     UndefinedColumn NotFound "42703" "No such column.";
     UndefinedFunction NotFound "42883" "No such function or operator.";
+    AmbiguousFunction Invalid "42725" "More than one function is meant.";
+    DuplicateFunction Invalid "42723" "The function exists already.";
+    InvalidFunctionDefinition Invalid "42P13" "A function contradicts itself.";
     UndefinedObject NotFound "42704" "No such type, setting, method or other object.";
     WrongObjectType Invalid "42809" "The object is of another kind than the statement needs.";
     UndefinedParameter Invalid "42P02" "No value for a parameter.";

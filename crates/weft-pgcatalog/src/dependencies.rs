@@ -13,12 +13,14 @@
 use crate::making::Rows;
 use crate::objects::{Column, Constraint, Table};
 use crate::snapshot::{PUBLIC, Snapshot};
+use crate::user_functions::FunctionType;
 use crate::value::Datum;
 
 pub(crate) const PG_CLASS: i64 = 1259;
 pub(crate) const PG_NAMESPACE: i64 = 2615;
 const PG_TYPE: i64 = 1247;
 pub(crate) const PG_CONSTRAINT: i64 = 2606;
+pub(crate) const PG_PROC: i64 = 1255;
 const PG_REWRITE: i64 = 2618;
 const PG_ATTRDEF: i64 = 2604;
 
@@ -52,6 +54,15 @@ pub(crate) fn fill(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for view in &snapshot.views {
         for kind in ["i", "n"] {
             add(kind, (PG_REWRITE, Snapshot::rule_oid(view.oid), 0), (PG_CLASS, view.oid, 0));
+        }
+    }
+    for function in &snapshot.functions {
+        add("n", (PG_PROC, function.oid, 0), (PG_NAMESPACE, function.schema, 0));
+        if let FunctionType::Row(relation) = function.result {
+            add("n", (PG_PROC, function.oid, 0), (PG_TYPE, Snapshot::row_type(relation), 0));
+        }
+        for view in snapshot.views.iter().filter(|view| view.reads.contains(&function.oid)) {
+            add("n", (PG_REWRITE, Snapshot::rule_oid(view.oid), 0), (PG_PROC, function.oid, 0));
         }
     }
     for sequence in &snapshot.sequences {

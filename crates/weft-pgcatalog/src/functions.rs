@@ -16,6 +16,7 @@ use crate::function::{
     Arguments, Function, boolean, function, int4, int8, json_text, lenient, name, nothing, null, oid, set, text, time,
     zero,
 };
+use crate::function_rows;
 use crate::monitor;
 use crate::objects::Sequence;
 use crate::privileges;
@@ -151,9 +152,9 @@ const PLAIN: &[&str] = &[
 ];
 
 /// What is said of the function of a number.
-fn of_function(call: &Arguments<'_>, said: fn(u32) -> Option<String>) -> Datum {
+fn of_function(call: &Arguments<'_>, said: fn(&Snapshot, u32) -> Option<String>) -> Datum {
     let oid = u32::try_from(call.int(0)).ok();
-    oid.and_then(said).map_or(Datum::Null, Datum::text)
+    oid.and_then(|oid| said(call.snapshot, oid)).map_or(Datum::Null, Datum::text)
 }
 
 fn first(types: &[Type]) -> Type {
@@ -247,7 +248,10 @@ static FUNCTIONS: &[Function] = &[
         Ok(Datum::Bool(call.snapshot.is_visible(call.relation(0))))
     }),
     function("pg_type_is_visible", (1, 1), boolean, yes),
-    function("pg_function_is_visible", (1, 1), boolean, yes),
+    function("pg_function_is_visible", (1, 1), boolean, |call| {
+        let oid = u32::try_from(call.int(0)).unwrap_or(0);
+        Ok(Datum::Bool(function_rows::is_visible(call.snapshot, oid)))
+    }),
     function("pg_operator_is_visible", (1, 1), boolean, yes),
     function("pg_opclass_is_visible", (1, 1), boolean, yes),
     function("pg_opfamily_is_visible", (1, 1), boolean, yes),
@@ -288,11 +292,21 @@ static FUNCTIONS: &[Function] = &[
             format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {schema}.{name} DO INSTEAD  {query};")
         }))
     }),
-    function("pg_get_functiondef", (1, 1), text, null),
-    function("pg_get_function_result", (1, 1), text, |call| Ok(of_function(call, procs::result))),
-    function("pg_get_function_arguments", (1, 1), text, |call| Ok(of_function(call, procs::arguments))),
-    function("pg_get_function_identity_arguments", (1, 1), text, |call| Ok(of_function(call, procs::arguments))),
-    function("pg_get_function_sqlbody", (1, 1), text, null),
+    function("pg_get_functiondef", (1, 1), text, |call| Ok(of_function(call, function_rows::definition))),
+    function("pg_get_function_result", (1, 1), text, |call| {
+        Ok(of_function(call, |snapshot, oid| function_rows::result(snapshot, oid).or_else(|| procs::result(oid))))
+    }),
+    function("pg_get_function_arguments", (1, 1), text, |call| {
+        Ok(of_function(call, |snapshot, oid| {
+            function_rows::arguments(snapshot, oid, true).or_else(|| procs::arguments(oid))
+        }))
+    }),
+    function("pg_get_function_identity_arguments", (1, 1), text, |call| {
+        Ok(of_function(call, |snapshot, oid| {
+            function_rows::arguments(snapshot, oid, false).or_else(|| procs::arguments(oid))
+        }))
+    }),
+    function("pg_get_function_sqlbody", (1, 1), text, |call| Ok(of_function(call, function_rows::sql_body))),
     function("pg_get_statisticsobjdef_columns", (1, 1), text, null),
     function("pg_get_statisticsobjdef", (1, 1), text, null),
     function("pg_get_serial_sequence", (2, 2), text, serial_sequence),
@@ -314,7 +328,7 @@ static FUNCTIONS: &[Function] = &[
     function("has_schema_privilege", (2, 3), boolean, privileges::has_schema_privilege),
     function("has_database_privilege", (2, 3), boolean, privileges::has_database_privilege),
     function("has_sequence_privilege", (2, 3), boolean, privileges::has_sequence_privilege),
-    function("has_function_privilege", (2, 3), boolean, yes),
+    function("has_function_privilege", (2, 3), boolean, privileges::has_function_privilege),
     function("has_type_privilege", (2, 3), boolean, yes),
     function("has_tablespace_privilege", (2, 3), boolean, yes),
     function("has_language_privilege", (2, 3), boolean, yes),

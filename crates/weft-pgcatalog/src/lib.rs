@@ -32,6 +32,7 @@ mod domain_rows;
 mod enum_rows;
 mod eval;
 mod function;
+mod function_rows;
 mod functions;
 mod join_order;
 mod making;
@@ -55,6 +56,7 @@ mod standard;
 mod tree;
 mod type_names;
 mod types;
+mod user_functions;
 mod user_types;
 mod value;
 mod wanted;
@@ -68,6 +70,7 @@ pub use snapshot::{
     CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
     SettingShown, SettingsShown, Snapshot, Stop, quoted,
 };
+pub use user_functions::{FunctionArgument, FunctionType, UserFunction};
 pub use user_types::{Domain, TypeKind, UserType, array_oid};
 pub use wanted::Wanted;
 

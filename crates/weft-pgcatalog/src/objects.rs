@@ -16,6 +16,7 @@ use std::sync::Arc;
 use weft_format::DataType;
 
 use crate::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
+use crate::user_functions::UserFunction;
 use crate::user_types::{UserType, array_oid};
 
 /// Places for the constraints of one table, in the numbers of constraints.
@@ -36,6 +37,8 @@ pub struct Objects {
     pub sequences: Vec<Sequence>,
     /// Types that users made.
     pub types: Vec<UserType>,
+    /// Functions that users made.
+    pub functions: Vec<UserFunction>,
     /// Comments by what they are about: number, and column or 0.
     pub comments: BTreeMap<(u32, i64), String>,
     /// Comments on constraints, until they have numbers: table, name, text.

@@ -9,6 +9,7 @@ use weft_format::{Code, Error, Result};
 
 use crate::cast::object_named;
 use crate::function::Arguments;
+use crate::function_rows;
 use crate::making::Rows;
 use crate::rights::{Acl, AclItem, Kind, PREDEFINED, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::Snapshot;
@@ -170,6 +171,18 @@ pub(crate) fn has_schema_privilege(call: &Arguments<'_>) -> Result<Datum> {
     }
     let wanted = wanted(&call.text(at + 1), &[Kind::Schema])?;
     Ok(Datum::Bool(has(call.snapshot, role, Target::Schema(oid), Kind::Schema, &wanted)))
+}
+
+/// Everybody may call the functions of the system.
+pub(crate) fn has_function_privilege(call: &Arguments<'_>) -> Result<Datum> {
+    let (role, at) = asked(call, 3)?;
+    let oid = match &call.values[at] {
+        Datum::Text(text) => function_rows::named(call.snapshot, text),
+        other => other.int().and_then(|oid| u32::try_from(oid).ok()),
+    };
+    let Some(oid) = oid.filter(|oid| function_rows::is_one(call.snapshot, *oid)) else { return Ok(Datum::Bool(true)) };
+    let wanted = wanted(&call.text(at + 1), &[Kind::Function])?;
+    Ok(Datum::Bool(has(call.snapshot, role, Target::Relation(oid), Kind::Function, &wanted)))
 }
 
 pub(crate) fn has_database_privilege(call: &Arguments<'_>) -> Result<Datum> {

@@ -5,7 +5,7 @@ use crate::making::Rows;
 use crate::snapshot::{INFORMATION_SCHEMA, Snapshot};
 use crate::value::{Datum, Row};
 use crate::wanted::Wanted;
-use crate::{domain_rows, monitor, procs, roles, rows, standard, types};
+use crate::{domain_rows, function_rows, monitor, procs, roles, rows, standard, types};
 
 /// The rows of a relation.
 pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<Row> {
@@ -35,7 +35,10 @@ pub(crate) fn wanted_rows(relation: &'static Relation, snapshot: &Snapshot, want
         "pg_settings" | "pg_stat_activity" | "pg_stat_database" | "pg_locks" => {
             monitor::fill(relation.name, &mut rows, snapshot);
         }
-        "pg_proc" => procs::fill(&mut rows),
+        "pg_proc" => {
+            procs::fill(&mut rows);
+            function_rows::fill(&mut rows, snapshot);
+        }
         name => rows::fill(name, &mut rows, snapshot),
     }
     (rows.rows, rows.made)

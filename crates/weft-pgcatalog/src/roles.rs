@@ -82,6 +82,7 @@ fn default_acls(rows: &mut Rows<'_>, snapshot: &Snapshot) {
             Kind::Table => "r",
             Kind::Sequence => "S",
             Kind::Schema => "n",
+            Kind::Function => "f",
             Kind::Database | Kind::Column | Kind::Type => continue,
         };
         rows.add([

@@ -9,7 +9,7 @@
 use weft_format::DataType;
 
 use crate::definitions::{check_condition, default_text, index_definition};
-use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE};
+use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC};
 use crate::domain_rows;
 use crate::making::Rows;
 use crate::objects::{Constraint, View};
@@ -524,6 +524,7 @@ fn descriptions(rows: &mut Rows<'_>, snapshot: &Snapshot) {
         let class = match () {
             () if snapshot.schemas.iter().any(|(oid, _)| oid == about) => PG_NAMESPACE,
             () if snapshot.own_relation(*about).is_some() => PG_CLASS,
+            () if snapshot.functions.iter().any(|function| function.oid == *about) => PG_PROC,
             () if snapshot.constraint(i64::from(*about)).is_some() => PG_CONSTRAINT,
             () => PG_CLASS,
         };

@@ -9,6 +9,7 @@ use weft_format::DataType;
 
 use crate::definitions::constraint_definition;
 use crate::domain_rows;
+use crate::function_rows;
 use crate::making::Rows;
 use crate::objects::{Constraint, ForeignKey, Index, Table};
 use crate::privileges;
@@ -89,6 +90,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
             privileges::fill(name, rows, snapshot);
         }
         _ if domain_rows::standard(name, rows, snapshot) => {}
+        _ if function_rows::standard(name, rows, snapshot) => {}
         _ => constraints(name, rows, snapshot),
     }
 }

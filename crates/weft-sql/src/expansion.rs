@@ -10,14 +10,17 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CopySource, Expr, FromTable, Ident, ObjectName, Query, SetExpr, Statement, TableAlias, TableFactor, TableObject,
-    TableVersion, VisitMut, VisitorMut,
+    CopySource, Expr, FromTable, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, SetExpr, Statement,
+    TableAlias, TableFactor, TableObject, TableVersion, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
+use crate::changed::{Changed, target_of};
 use crate::changes;
 use crate::ddl::dependents::{is_materialized, is_populated};
+use crate::expr::arguments;
+use crate::functions::{self, Body, Function};
 use crate::parse::fold;
 use crate::parse::{Parsed, parse, period_of, read_at, table_name};
 use crate::resolve::{self, Relation};
@@ -26,20 +29,29 @@ use crate::view_columns::SEPARATOR;
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
+/// How many calls of functions a statement may have, those within functions among them.
+const CALLS_MAX: usize = 1000;
 
 /// A statement with the views that it reads, and the changes that it asks for, as subqueries, and with the fixed names
 /// of users' types.
 pub(crate) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> Result<Cow<'s, Statement>> {
     let has_views = txn.has_objects(ObjectKind::View);
     let fixed = types::fixed(txn, statement)?;
-    if !has_views && !changes::has_calls(&fixed) {
+    let has_functions = txn.has_objects(ObjectKind::Function);
+    if !has_views && !has_functions && !changes::has_calls(&fixed) {
         return Ok(fixed);
     }
     if has_views {
         refuse_target(txn, &fixed)?;
     }
     let mut expanded = fixed.into_owned();
-    let mut names = Names::new(txn, Use::Expand { is_read: true });
+    if has_functions {
+        functions::fix(txn, &mut expanded, Vec::new())?;
+        // Arguments may be cast to domains.
+        types::run(txn, &mut expanded)?;
+    }
+    let changed = if has_functions { Changed::by(txn, &expanded)? } else { Changed::default() };
+    let mut names = Names { changed, ..Names::new(txn, Use::Expand { is_read: true }) };
     match VisitMut::visit(&mut expanded, &mut names) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(expanded)),
         ControlFlow::Break(error) => Err(error),
@@ -57,6 +69,7 @@ pub(crate) fn expand_part(txn: &Transaction, part: &mut Expr) -> Result<()> {
 /// A query with its views as subqueries, for who looks at its columns only.
 pub(crate) fn expand_unread(txn: &Transaction, query: &Query) -> Result<Statement> {
     let mut query = query.clone();
+    functions::fix(txn, &mut query, Vec::new())?;
     types::run(txn, &mut query)?;
     let mut statement = Statement::Query(Box::new(query));
     let mut names = Names::new(txn, Use::Expand { is_read: false });
@@ -109,19 +122,6 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
     }
 }
 
-/// The relation that an UPDATE, DELETE or MERGE changes.
-fn target_of(statement: &Statement) -> Option<&TableFactor> {
-    match statement {
-        Statement::Update(update) => Some(&update.table.relation),
-        Statement::Merge(merge) => Some(&merge.table),
-        Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.first().map(|from| &from.relation)
-        }
-        _ => None,
-    }
-}
-
 /// As [`target_of`].
 fn target_of_mut(statement: &mut Statement) -> Option<&mut TableFactor> {
     match statement {
@@ -151,11 +151,18 @@ struct Names<'a> {
     use_of: Use,
     /// What the statements around the place change, which stays as it is.
     targets: Vec<Option<TableFactor>>,
+    /// The functions whose bodies are around.
+    calling: Vec<u32>,
+    /// How many calls were replaced.
+    calls: usize,
+    /// What the statement changes.
+    changed: Changed,
 }
 
 impl<'a> Names<'a> {
     fn new(txn: &'a Transaction, use_of: Use) -> Names<'a> {
-        Names { txn, with: Vec::new(), depth: 0, use_of, targets: Vec::new() }
+        let (with, targets, calling) = (Vec::new(), Vec::new(), Vec::new());
+        Names { txn, with, depth: 0, use_of, targets, calling, calls: 0, changed: Changed::default() }
     }
 }
 
@@ -177,12 +184,27 @@ impl VisitorMut for Names<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let tables = query.with.iter().flat_map(|with| &with.cte_tables);
         self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
+        self.changed.enter(query);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.changed.leave(query);
         self.with.pop();
         ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let Expr::Function(call) = expr else { return ControlFlow::Continue(()) };
+        let Some(id) = functions::of_fixed_name(&call.name) else { return ControlFlow::Continue(()) };
+        let args = arguments(call).unwrap_or_default().into_iter().cloned().collect();
+        match self.call(id, args) {
+            Ok(value) => {
+                *expr = value.unwrap_or_else(|| expr.clone());
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
@@ -194,7 +216,83 @@ impl VisitorMut for Names<'_> {
 }
 
 impl Names<'_> {
+    /// What stands for a call of a function of users; none: the call stays.
+    fn call(&mut self, id: u32, args: Vec<Expr>) -> Result<Option<Expr>> {
+        match self.body_of(id)? {
+            Some((function, body)) => functions::in_place(self.txn, &function, body, args).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A function and its query, with the views that it reads and the functions that it calls in their places; none
+    /// where only names are written out.
+    fn body_of(&mut self, id: u32) -> Result<Option<(Function, Body)>> {
+        let is_read = match &mut self.use_of {
+            Use::Qualify(needs) => {
+                if !needs.contains(&id) {
+                    needs.push(id);
+                }
+                return Ok(None);
+            }
+            Use::Expand { is_read } => *is_read,
+        };
+        let function = Function::of_number(self.txn, id)?.ok_or_else(|| functions::gone(id))?;
+        if self.calling.contains(&id) {
+            let message = format!("function {} calls itself", function.shown(self.txn));
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(error.hint("WITH RECURSIVE in a query does what functions that call themselves do"));
+        }
+        self.calls += 1;
+        if self.depth == NESTING_MAX || self.calls > CALLS_MAX {
+            return Err(Error::new(Code::StatementTooComplex, "functions call too many functions"));
+        }
+        let mut body = functions::body_of(self.txn, &function)?;
+        let calling = self.calling.iter().copied().chain([id]).collect();
+        let mut names = Names {
+            depth: self.depth + 1,
+            calling,
+            calls: self.calls,
+            ..Names::new(self.txn, Use::Expand { is_read })
+        };
+        if let ControlFlow::Break(error) = VisitMut::visit(&mut body.query, &mut names) {
+            return Err(error);
+        }
+        self.calls = names.calls;
+        self.changed.check(self.txn, &function, &body.query)?;
+        Ok(Some((function, body)))
+    }
+
+    /// Puts a query in the place of a function of users in FROM; whether it is one.
+    fn function_factor(&mut self, factor: &mut TableFactor) -> Result<bool> {
+        let (name, args, alias, with_ordinality) = match factor {
+            TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. } => {
+                (&*name, args.args.as_slice(), &*alias, *with_ordinality)
+            }
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                (&*name, args.as_slice(), &*alias, *with_ordinality)
+            }
+            _ => return Ok(false),
+        };
+        let Some(id) = functions::of_fixed_name(name) else { return Ok(false) };
+        let Some((function, body)) = self.body_of(id)? else { return Ok(true) };
+        if with_ordinality {
+            let message = format!("WITH ORDINALITY of function {} is not supported", function.name);
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("row_number() OVER () numbers its rows"));
+        }
+        let plain = |arg: &FunctionArg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+            _ => None,
+        };
+        let args = args.iter().filter_map(plain).collect();
+        let alias = alias.clone().unwrap_or_else(|| alias_of(&function.name));
+        *factor = functions::in_from(self.txn, &function, body, args, alias)?;
+        Ok(true)
+    }
+
     fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        if self.function_factor(factor)? {
+            return Ok(());
+        }
         match &mut self.use_of {
             Use::Qualify(needs) => {
                 if let Some(table) = changes::qualify(self.txn, factor)? {
@@ -211,7 +309,7 @@ impl Names<'_> {
                 }
             }
         }
-        let TableFactor::Table { name, alias, version, args: None, .. } = factor else { return Ok(()) };
+        let TableFactor::Table { name, alias, args: None, .. } = factor else { return Ok(()) };
         let Ok(known_as) = table_name(name) else { return Ok(()) };
         if self.with.iter().flatten().any(|with| *with == known_as) {
             return Ok(());
@@ -247,12 +345,17 @@ impl Names<'_> {
             let error = Error::new(Code::NotInPrerequisiteState, message);
             return Err(error.hint("Use the REFRESH MATERIALIZED VIEW command."));
         }
-        let Relation::Object(view) = relation else { return Ok(()) };
-        if view.kind != ObjectKind::View {
-            return Ok(());
+        match relation {
+            Relation::Object(view) if view.kind == ObjectKind::View => self.view(&view, factor),
+            _ => Ok(()),
         }
+    }
+
+    /// Puts the query of a view in the place of its name.
+    fn view(&mut self, view: &Object, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { alias, version, .. } = factor else { return Ok(()) };
         let alias = alias.take().unwrap_or_else(|| alias_of(&view.name));
-        let mut subquery = Box::new(self.query_of(&view)?);
+        let mut subquery = Box::new(self.query_of(view)?);
         if let Some(version) = version.take() {
             if matches!(&version, TableVersion::ForSystemTimeAsOf(moment) if period_of(moment).is_some()) {
                 let message = format!("\"{}\" is a view: versions are those of tables", view.name);
@@ -266,7 +369,7 @@ impl Names<'_> {
     }
 
     /// The query of a view, with the views that it reads as subqueries.
-    fn query_of(&self, view: &Object) -> Result<Query> {
+    fn query_of(&mut self, view: &Object) -> Result<Query> {
         if self.depth == NESTING_MAX {
             return Err(Error::new(Code::StatementTooComplex, "views lie too deep within views"));
         }
@@ -282,11 +385,13 @@ impl Names<'_> {
         types::run(self.txn, &mut query)?;
         let is_read = matches!(self.use_of, Use::Expand { is_read: true });
         let use_of = Use::Expand { is_read };
-        let mut names = Names { depth: self.depth + 1, ..Names::new(self.txn, use_of) };
-        match VisitMut::visit(&mut *query, &mut names) {
-            ControlFlow::Continue(()) => Ok(*query),
-            ControlFlow::Break(error) => Err(error),
+        let (calling, calls, changed) = (self.calling.clone(), self.calls, self.changed.clone());
+        let mut names = Names { depth: self.depth + 1, calling, calls, changed, ..Names::new(self.txn, use_of) };
+        if let ControlFlow::Break(error) = VisitMut::visit(&mut *query, &mut names) {
+            return Err(error);
         }
+        self.calls = names.calls;
+        Ok(*query)
     }
 }
 

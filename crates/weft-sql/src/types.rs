@@ -28,10 +28,11 @@ use weft_expr::domains as known_domains;
 use weft_format::enums::{self, EnumId, Labels, Owner};
 use weft_format::{Code, DataType, Error, Result, Schema};
 use weft_kernel::{Object, ObjectKind, Transaction};
-use weft_pgcatalog::FIRST;
+use weft_pgcatalog::{FIRST, quoted};
 
 use crate::domains::{self, Resolved};
 use crate::expr::data_type_of;
+use crate::functions;
 use crate::parse::table_name;
 use crate::resolve;
 use crate::row::bind_rules;
@@ -120,12 +121,16 @@ pub(crate) enum Named {
     Enum(EnumId),
     /// A domain: the number of its object.
     Domain(u32),
+    /// No type, but a function that is called: the number of its object.
+    Function(u32),
 }
 
 impl Named {
     /// What a fixed name means.
     fn of(name: &str) -> Option<Named> {
-        EnumId::of_fixed_name(name).map(Named::Enum).or_else(|| domains::of_fixed_name(name).map(Named::Domain))
+        let of_enum = EnumId::of_fixed_name(name).map(Named::Enum);
+        let of_domain = || domains::of_fixed_name(name).map(Named::Domain);
+        of_enum.or_else(of_domain).or_else(|| functions::of_fixed_text(name).map(Named::Function))
     }
 }
 
@@ -221,12 +226,26 @@ pub(crate) fn fixed<'s, T: NamesTypes>(txn: &Transaction, part: &'s T) -> Result
     }
 }
 
-/// Puts calls in the place of a stored query's casts to domains.
-pub(crate) fn run(txn: &Transaction, query: &mut Query) -> Result<()> {
+/// The name of a type or function with its schema, as users read it.
+pub(crate) fn name_of(txn: &Transaction, named: Named) -> String {
+    let object = match named {
+        Named::Enum(id) => {
+            enums(txn).map(|(object, _)| object).find(|object| id_of(object).is_ok_and(|known| known == id))
+        }
+        Named::Domain(id) | Named::Function(id) => txn.object_of(id),
+    };
+    let Some(object) = object else { return "???".to_owned() };
+    let own = object.name.split('(').next().unwrap_or_default();
+    let own = if object.kind == ObjectKind::Function { own } else { &object.name };
+    format!("{}.{}", quoted(&resolve::schema_name(txn, object.namespace)), quoted(own))
+}
+
+/// Puts calls in the place of casts to domains, in a stored query or in an expression.
+pub(crate) fn run<T: VisitMut>(txn: &Transaction, part: &mut T) -> Result<()> {
     if !txn.has_objects(ObjectKind::Type) {
         return Ok(());
     }
-    match VisitMut::visit(query, &mut Types { txn, is_run: true }) {
+    match VisitMut::visit(part, &mut Types { txn, is_run: true }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -332,6 +351,7 @@ fn fix(txn: &Transaction, named: &mut SqlType) -> Result<()> {
                 let is_known = match fixed {
                     Named::Enum(id) => enums(txn).any(|(object, _)| id_of(&object).is_ok_and(|known| known == id)),
                     Named::Domain(_) => domains::parent_of(txn, named).is_some(),
+                    Named::Function(_) => false,
                 };
                 let SqlType::Custom(name, _) = named else { return Ok(()) };
                 return if is_known { Ok(()) } else { Err(missing(name)) };
@@ -380,6 +400,7 @@ mod tests {
         let name_of = |named| match named {
             Named::Enum(id) => format!("s.mood{}", id.bits()),
             Named::Domain(id) => format!("s.posint{id}"),
+            Named::Function(id) => format!("s.f{id}"),
         };
         let shown = |text: &str| shown(text, &name_of).into_owned();
         assert_eq!(shown("x::\"weft.domain.16390\"[] = \"weft.\""), "x::s.posint16390[] = \"weft.\"");

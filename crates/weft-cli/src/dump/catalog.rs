@@ -97,12 +97,31 @@ pub(super) struct View {
     pub(super) defaults: Vec<(String, String)>,
 }
 
+/// The number of the role that a database begins with.
+pub(super) const FIRST_SUPERUSER: u32 = 10;
+
+/// A function.
+pub(super) struct Function {
+    /// Its name with its schema and its arguments.
+    pub(super) name: String,
+    /// CREATE FUNCTION.
+    pub(super) create: String,
+    /// The relation whose rows it gives; 0: none.
+    pub(super) gives: u32,
+    pub(super) owner: String,
+    /// Its owner is not the first superuser.
+    pub(super) is_given: bool,
+    pub(super) acl: Option<String>,
+    pub(super) comment: Option<String>,
+}
+
 /// Everything but the rows.
 pub(super) struct Catalog {
     /// Quoted where that is needed; without `public`.
     pub(super) schemas: Vec<String>,
     /// CREATE TYPE statements.
     pub(super) types: Vec<String>,
+    pub(super) functions: Vec<Function>,
     pub(super) relations: Vec<Relation>,
     pub(super) columns: BTreeMap<u32, Vec<Column>>,
     pub(super) constraints: Vec<Constraint>,
@@ -125,6 +144,7 @@ impl Catalog {
         let mut sequences = reader.sequences(&relations)?;
         let mut schemas = reader.schemas()?;
         let mut types = reader.types()?;
+        let mut functions = reader.functions()?;
         if !only.is_empty() {
             let named =
                 |relation: &Relation| only.iter().any(|name| *name == relation.plain_name || *name == relation.name);
@@ -137,6 +157,7 @@ impl Catalog {
             relations.retain(|relation| tables.contains(&relation.oid) || owned.contains(&relation.oid));
             schemas.clear();
             types.clear();
+            functions.clear();
         }
         let kept: BTreeSet<u32> = relations.iter().map(|relation| relation.oid).collect();
         Ok(Catalog {
@@ -147,6 +168,7 @@ impl Catalog {
             comments: reader.comments(&relations, &kept, only.is_empty())?,
             schemas,
             types,
+            functions,
             relations,
             sequences,
         })
@@ -185,6 +207,26 @@ impl Reader<'_> {
         let mut statements: Vec<String> = types.iter().map(statement).collect();
         statements.extend(self.domains()?);
         Ok(statements)
+    }
+
+    /// Functions, in the order in which they were made.
+    fn functions(&mut self) -> Result<Vec<Function>, Failure> {
+        let rows = self.rows(&format!(
+            "SELECT n.nspname, p.proname, pg_get_function_identity_arguments(p.oid), pg_get_functiondef(p.oid), \
+             t.typrelid, pg_get_userbyid(p.proowner), p.proowner, p.proacl, obj_description(p.oid, 'pg_proc') \
+             FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_type t ON t.oid = p.prorettype \
+             WHERE {OWN} AND p.prolang = 14 ORDER BY p.oid"
+        ))?;
+        let function = |row: &Row| Function {
+            name: format!("{}.{}({})", self.quoted(&text(row, 0)), self.quoted(&text(row, 1)), text(row, 2)),
+            create: format!("{};", text(row, 3).trim_end()),
+            gives: text(row, 4).parse().unwrap_or(0),
+            owner: self.quoted(&text(row, 5)),
+            is_given: number(row, 6) != FIRST_SUPERUSER,
+            acl: row.get(7).cloned().flatten(),
+            comment: row.get(8).cloned().flatten(),
+        };
+        Ok(rows.iter().map(function).collect())
     }
 
     /// Domains, those that others are made of first.

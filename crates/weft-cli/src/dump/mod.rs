@@ -85,7 +85,7 @@ fn write(client: &mut Client, wanted: Wanted) -> Result<(), Failure> {
     client.query("SET LOCAL search_path = ''")?;
     let mut reader = Reader::new(client);
     let catalog = Catalog::read(&mut reader, &wanted.tables)?;
-    let rights = Statements::read(&mut reader, &catalog.relations, wanted.tables.is_empty())?;
+    let rights = Statements::read(&mut reader, &catalog.relations, &catalog.functions, wanted.tables.is_empty())?;
     let out = std::io::stdout().lock();
     let mut out = BufWriter::with_capacity(1 << 20, out);
     Script { client, catalog: &catalog, rights: &rights, wanted: &wanted, out: &mut out }.write()?;

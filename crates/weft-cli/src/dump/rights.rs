@@ -16,12 +16,9 @@
 
 use std::collections::BTreeMap;
 
-use super::catalog::Relation;
+use super::catalog::{FIRST_SUPERUSER, Function, Relation};
 use super::reader::{Reader, Row, elements, literal, number, text};
 use crate::failure::Failure;
-
-/// The number of the role that a database begins with.
-const FIRST_SUPERUSER: u32 = 10;
 
 /// The schema `public` as it begins.
 const PUBLIC_ACL: &str = "{pg_database_owner=UC/pg_database_owner,=U/pg_database_owner}";
@@ -35,6 +32,7 @@ const LETTERS: &[(char, &str)] = &[
     ('D', "TRUNCATE"),
     ('x', "REFERENCES"),
     ('t', "TRIGGER"),
+    ('X', "EXECUTE"),
     ('U', "USAGE"),
     ('C', "CREATE"),
     ('T', "TEMPORARY"),
@@ -61,7 +59,12 @@ struct Item {
 
 impl Statements {
     /// Reads those of the whole database, or, when it is not `whole`, of the relations alone.
-    pub(super) fn read(reader: &mut Reader<'_>, relations: &[Relation], whole: bool) -> Result<Statements, Failure> {
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        relations: &[Relation],
+        functions: &[Function],
+        whole: bool,
+    ) -> Result<Statements, Failure> {
         let mut statements = Statements::default();
         if whole {
             statements.roles = roles(reader)?;
@@ -69,6 +72,7 @@ impl Statements {
             statements.of_schemas(reader)?;
         }
         statements.of_relations(reader, relations)?;
+        statements.of_functions(reader, functions);
         if whole {
             statements.defaults(reader)?;
         }
@@ -146,6 +150,16 @@ impl Statements {
         Ok(())
     }
 
+    fn of_functions(&mut self, reader: &Reader<'_>, functions: &[Function]) {
+        for function in functions {
+            let name = format!("FUNCTION {}", function.name);
+            if function.is_given {
+                self.owners.push(format!("ALTER {name} OWNER TO {};", function.owner));
+            }
+            self.grant(reader, &name, &function.owner, function.acl.as_deref());
+        }
+    }
+
     fn defaults(&mut self, reader: &mut Reader<'_>) -> Result<(), Failure> {
         let rows = reader.rows(
             "SELECT pg_get_userbyid(d.defaclrole), n.nspname, d.defaclobjtype, d.defaclacl FROM pg_default_acl d \
@@ -162,6 +176,7 @@ impl Statements {
             let kind = match text(&row, 2).as_str() {
                 "S" => "SEQUENCES",
                 "n" => "SCHEMAS",
+                "f" => "FUNCTIONS",
                 _ => "TABLES",
             };
             if is_everywhere {

@@ -41,6 +41,7 @@ SET TimeZone = 'UTC';
 SET DateStyle = 'ISO, MDY';
 SET IntervalStyle = 'postgres';
 SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
 SET client_min_messages = warning;
 ";
 
@@ -55,9 +56,12 @@ impl Script<'_> {
                 self.line(&format!("CREATE SCHEMA {schema};"))?;
             }
             self.statements(&self.catalog.types)?;
+            self.functions(|kind| kind.is_none())?;
             self.sequences()?;
             self.tables()?;
+            self.functions(|kind| kind == Some('r'))?;
             self.views()?;
+            self.functions(|kind| matches!(kind, Some('v' | 'm')))?;
         }
         if self.wanted.rows {
             self.rows()?;
@@ -71,6 +75,11 @@ impl Script<'_> {
             }
             self.constraints(&['f'])?;
             self.statements(&self.catalog.comments)?;
+            for function in &self.catalog.functions {
+                if let Some(comment) = &function.comment {
+                    self.line(&format!("COMMENT ON FUNCTION {} IS {};", function.name, literal(comment)))?;
+                }
+            }
             if self.wanted.owners {
                 self.statements(&self.rights.owners)?;
             }
@@ -95,6 +104,18 @@ impl Script<'_> {
 
     fn of_kind(&self, kind: char) -> impl Iterator<Item = &Relation> {
         self.catalog.relations.iter().filter(move |relation| relation.kind == kind)
+    }
+
+    /// Functions that give rows of relations of a kind; none: values.
+    fn functions(&mut self, of_kind: impl Fn(Option<char>) -> bool) -> Result<(), Failure> {
+        let catalog = self.catalog;
+        for function in &catalog.functions {
+            let relation = catalog.relations.iter().find(|relation| relation.oid == function.gives);
+            if of_kind(relation.map(|relation| relation.kind)) {
+                self.line(&format!("\n{}", function.create))?;
+            }
+        }
+        Ok(())
     }
 
     /// Sequences of their own and those of defaults; an identity brings its own.

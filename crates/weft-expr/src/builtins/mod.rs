@@ -39,7 +39,7 @@ pub use builtin::{Arg, Builtin, BuiltinRef, Call, Gives, Volatility};
 pub use jsons::{
     JSON_FIELD, JSON_ITEM, JSON_LIST, JSON_OBJECT, JSON_PAIR, JSON_ROW, JSONB_OBJECT, JSONB_PAIR, ROW_TEXT,
 };
-pub use resolve::find;
+pub use resolve::{category_of, find, is_implicit_cast, is_same};
 pub use table::{all, by_oid, gives_rows, is_known, names, volatility};
 
 #[cfg(test)]

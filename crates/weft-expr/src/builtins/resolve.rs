@@ -139,6 +139,35 @@ fn is_exact(arg: Arg, given: DataType) -> bool {
     }
 }
 
+/// Whether a value of a type is given where one of another is taken, without a cast being written.
+pub fn is_implicit_cast(from: DataType, to: DataType) -> bool {
+    match to {
+        DataType::Numeric { .. } => is_taken(Arg::Numeric, from),
+        DataType::Bit(_) | DataType::VarBit(_) => from.is_bits(),
+        to if to.is_text() => from.is_text(),
+        DataType::Array(_) => is_same(from, to),
+        to => is_implicit(from, to),
+    }
+}
+
+/// Whether two types are the same but for lengths and digits.
+pub fn is_same(one: DataType, other: DataType) -> bool {
+    match (one, other) {
+        (DataType::Numeric { .. }, DataType::Numeric { .. })
+        | (DataType::Bit(_), DataType::Bit(_))
+        | (DataType::VarBit(_), DataType::VarBit(_))
+        | (DataType::Char(_), DataType::Char(_))
+        | (DataType::Varchar(_) | DataType::Text, DataType::Varchar(_) | DataType::Text) => true,
+        (DataType::Array(one), DataType::Array(other)) => is_same(one.data_type(), other.data_type()),
+        _ => one == other,
+    }
+}
+
+/// PostgreSQL's `typcategory` of a type, and whether it is preferred in it.
+pub fn category_of(data_type: DataType) -> (char, bool) {
+    (category(Arg::Of(data_type)), is_preferred(Arg::Of(data_type)))
+}
+
 /// Whether a value of a type is taken, with an implicit cast if need be.
 fn is_taken(arg: Arg, given: DataType) -> bool {
     match arg {

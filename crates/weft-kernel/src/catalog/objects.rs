@@ -37,6 +37,8 @@ pub enum ObjectKind {
     Type,
     /// Whatever else the layers above keep; its name says what.
     Other,
+    /// A function; its name has the types of its arguments.
+    Function,
 }
 
 impl ObjectKind {

@@ -91,6 +91,8 @@ pub enum Kind {
     Column,
     /// A type: everybody may use it.
     Type,
+    /// A function: everybody may call it.
+    Function,
 }
 
 impl Kind {
@@ -103,6 +105,7 @@ impl Kind {
             Kind::Database => Rights::CREATE.and(Rights::TEMPORARY).and(Rights::CONNECT),
             Kind::Column => Rights::SELECT.and(Rights::INSERT).and(Rights::UPDATE).and(Rights::REFERENCES),
             Kind::Type => Rights::USAGE,
+            Kind::Function => Rights::EXECUTE,
         }
     }
 
@@ -112,6 +115,7 @@ impl Kind {
             Kind::Column => Acl::default(),
             Kind::Database => Acl::of(owner, self.all(), Rights::TEMPORARY.and(Rights::CONNECT)),
             Kind::Type => Acl::of(owner, self.all(), Rights::USAGE),
+            Kind::Function => Acl::of(owner, self.all(), Rights::EXECUTE),
             _ => Acl::of(owner, self.all(), Rights::NONE),
         }
     }
@@ -125,6 +129,7 @@ impl Kind {
             Kind::Database => "database",
             Kind::Column => "column",
             Kind::Type => "type",
+            Kind::Function => "function",
         }
     }
 }

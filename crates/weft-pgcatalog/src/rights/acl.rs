@@ -44,6 +44,8 @@ impl Rights {
     pub const REFERENCES: Rights = Rights(1 << 5);
     /// TRIGGER
     pub const TRIGGER: Rights = Rights(1 << 6);
+    /// EXECUTE
+    pub const EXECUTE: Rights = Rights(1 << 7);
     /// USAGE
     pub const USAGE: Rights = Rights(1 << 8);
     /// CREATE

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, TableDef, TableRef, Transaction};
 
+use crate::functions::{Function, fixed_name};
 use crate::notice::Notice;
 
 /// The property of a materialised view: of its table the query, of its companion the name.
@@ -94,12 +95,72 @@ pub(crate) fn check_views(
         Some(column) => format!("column {column} of table {}", table.name),
         None => format!("table {}", table.name),
     };
+    if column.is_none() {
+        functions_on(txn, table.oid).iter().try_for_each(|object| drop_caller(txn, object, &what, cascade, notices))?;
+    }
     for view in views_on(txn, table.oid) {
         if column.is_none_or(|column| mentions(&view, column)) {
             drop_dependent(txn, &view, &what, cascade, notices)?;
         }
     }
     Ok(())
+}
+
+/// The functions that give rows of a relation.
+fn functions_on(txn: &Transaction, id: u32) -> Vec<Arc<Object>> {
+    let functions = txn.objects_of(ObjectKind::Function).into_iter().map(|(object, _)| object);
+    functions.filter(|object| object.needs.contains(&id)).collect()
+}
+
+/// Drops a function; with `cascade` also the views and functions that call it by its number.
+pub(crate) fn drop_function(
+    txn: &mut Transaction,
+    object: &Arc<Object>,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    let what = format!("function {}", Function::of(object)?.shown(txn));
+    let views = views_on(txn, object.id);
+    let fixed = fixed_name(object.id).to_string();
+    let functions = txn.objects_of(ObjectKind::Function).into_iter().map(|(other, _)| other);
+    let names =
+        |other: &Arc<Object>| other.id != object.id && other.properties.values().any(|text| text.contains(&fixed));
+    let callers: Vec<Arc<Object>> = functions.filter(names).collect();
+    // It goes first, as those that it calls may call it.
+    if cascade || views.is_empty() && callers.is_empty() {
+        super::comment::drop_of(txn, object.id, None)?;
+        if let Some(object) = txn.object_of(object.id) {
+            txn.drop_object(&object)?;
+        }
+    }
+    for view in views {
+        drop_dependent(txn, &view, &what, cascade, notices)?;
+    }
+    for other in callers {
+        drop_caller(txn, &other, &what, cascade, notices)?;
+    }
+    Ok(())
+}
+
+/// Drops a function that depends on something that goes; or refuses.
+pub(crate) fn drop_caller(
+    txn: &mut Transaction,
+    object: &Arc<Object>,
+    what: &str,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    let shown = format!("function {}", Function::of(object)?.shown(txn));
+    if !cascade {
+        let message = format!("cannot drop {what} because other objects depend on it");
+        let error = Error::new(Code::DependentObjects, message);
+        return Err(error.hint(format!("{shown} depends on {what}; use DROP ... CASCADE to drop it, too")));
+    }
+    if txn.object_of(object.id).is_none() {
+        return Ok(());
+    }
+    notices.push(Notice::plain(format!("drop cascades to {shown}")));
+    drop_function(txn, object, true, notices)
 }
 
 /// Drops a view that depends on something that goes, and what depends on the view; or refuses.
@@ -119,7 +180,11 @@ pub(crate) fn drop_dependent(
         return Ok(());
     }
     let table = materialized_by(txn, view);
-    for other in views_on(txn, table.as_ref().map_or(view.id, |table| table.def.oid)) {
+    let id = table.as_ref().map_or(view.id, |table| table.def.oid);
+    for object in functions_on(txn, id) {
+        drop_caller(txn, &object, &shown(view), true, notices)?;
+    }
+    for other in views_on(txn, id) {
         drop_dependent(txn, &other, &shown(view), true, notices)?;
     }
     notices.push(Notice::plain(format!("drop cascades to {}", shown(view))));

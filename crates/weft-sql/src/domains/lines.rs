@@ -5,13 +5,13 @@
 //! ```
 
 /// A line of parts.
-pub(super) fn line(parts: &[&str]) -> String {
+pub(crate) fn line(parts: &[&str]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
     parts.join("\t") + "\n"
 }
 
 /// The parts of each line.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = Vec<String>> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Vec<String>> {
     text.split_terminator('\n').map(|line| line.split('\t').map(plain).collect())
 }
 

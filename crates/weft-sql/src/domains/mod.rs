@@ -21,4 +21,5 @@ mod rules;
 
 pub(crate) use calls::{call, cast_of_call};
 pub(crate) use definition::{Check, DOMAIN, Definition, base_type, fixed_name, is_domain, of_fixed_name, parent_of};
+pub(crate) use lines::{line, lines};
 pub(crate) use rules::{Resolved, Rules, VALUE, of_table, plain_column, plain_type, property, resolve, with_value};

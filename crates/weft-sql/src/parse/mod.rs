@@ -16,6 +16,7 @@ mod constraints;
 mod dialect;
 mod domains;
 mod frames;
+mod functions;
 mod history;
 mod joins;
 mod lexemes;
@@ -54,6 +55,10 @@ pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use dialect::WeftDialect;
 pub use domains::{AlterDomain, DomainRule, DomainStatement, RuleKind};
 pub use frames::{FRAME, FrameStart, frame_start};
+pub use functions::{
+    AlterFunction, ArgumentMode, Body, CreateFunction, FunctionOption, FunctionStatement, Returns, Signature,
+    WrittenArgument,
+};
 pub use history::{AsOf, AsOfVerb};
 pub(crate) use history::{has_history, read_at};
 pub use joins::joined_names;

@@ -15,6 +15,7 @@ use weft_format::Result;
 
 use super::alter_view::{ViewChange, view_change};
 use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
+use super::functions::{FunctionStatement, function_statement};
 use super::history::{AsOf, as_of};
 use super::lexemes::is_word;
 use super::lock::{LockTables, lock_tables};
@@ -65,6 +66,8 @@ pub enum Own {
     Domain(Box<DomainStatement>),
     /// REINDEX
     Reindex(Reindex),
+    /// CREATE, ALTER and DROP FUNCTION
+    Function(Box<FunctionStatement>),
 }
 
 /// REFRESH MATERIALIZED VIEW.
@@ -129,6 +132,14 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
     if let Some(domain) = domain {
         expect_end(source, &of_domains)?;
         return Ok(Some(Own::Domain(Box::new(domain))));
+    }
+    if begins_with(tokens, &["create", "alter", "drop", "comment"]) {
+        let mut parser = parser(tokens);
+        let function = function_statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
+        if let Some(function) = function {
+            expect_end(source, &parser)?;
+            return Ok(Some(Own::Function(Box::new(function))));
+        }
     }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
@@ -371,6 +382,12 @@ fn tables(parser: &mut Parser<'_>) -> std::result::Result<Vec<ObjectName>, Parse
             return Ok(names);
         }
     }
+}
+
+/// Whether the first word is one of some.
+fn begins_with(tokens: &[TokenWithSpan], first: &[&str]) -> bool {
+    let word = tokens.iter().find(|token| !matches!(token.token, Token::Whitespace(_)));
+    word.is_some_and(|word| first.iter().any(|text| is_word(word, text)))
 }
 
 /// The places of the tokens that are not blank.

@@ -12,6 +12,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::functions::{Signature, signature};
 use super::names::fold;
 use super::parser::word;
 
@@ -62,7 +63,11 @@ pub enum On {
     AllTables(Vec<String>),
     /// ALL SEQUENCES IN SCHEMA
     AllSequences(Vec<String>),
-    /// What has no rights of its own here: FUNCTION, TYPE, LANGUAGE ...
+    /// FUNCTION
+    Functions(Vec<Signature>),
+    /// ALL FUNCTIONS IN SCHEMA
+    AllFunctions(Vec<String>),
+    /// What has no rights of its own here: TYPE, LANGUAGE ...
     Nothing,
 }
 
@@ -109,6 +114,8 @@ pub enum Owned {
     Relation(&'static str, ObjectName, bool),
     /// A type, or a domain: the word of its kind, its name.
     Type(&'static str, ObjectName),
+    /// A function.
+    Function(Signature),
     /// A schema.
     Schema(String),
     /// The database.
@@ -295,6 +302,9 @@ fn alter(parser: &mut Parser<'_>) -> Parse<Option<RightsStatement>> {
     } else if let Some(kind) = ["type", "domain"].into_iter().find(|kind| word(parser, kind)) {
         let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
         Owned::Type(kind, name)
+    } else if word(parser, "function") || word(parser, "routine") {
+        let Ok(which) = signature(parser) else { return Ok(None) };
+        Owned::Function(which)
     } else if word(parser, "schema") {
         Owned::Schema(fold(&parser.parse_identifier()?))
     } else if word(parser, "database") {
@@ -416,7 +426,8 @@ fn on(parser: &mut Parser<'_>) -> Parse<On> {
     if word(parser, "all") {
         let tables = word(parser, "tables");
         let sequences = !tables && word(parser, "sequences");
-        if !tables && !sequences {
+        let functions = !tables && !sequences && (word(parser, "functions") || word(parser, "routines"));
+        if !tables && !sequences && !functions {
             parser.parse_identifier()?;
         }
         expect(parser, "in")?;
@@ -425,6 +436,7 @@ fn on(parser: &mut Parser<'_>) -> Parse<On> {
         return Ok(match (tables, sequences) {
             (true, _) => On::AllTables(schemas),
             (_, true) => On::AllSequences(schemas),
+            _ if functions => On::AllFunctions(schemas),
             _ => On::Nothing,
         });
     }
@@ -437,10 +449,12 @@ fn on(parser: &mut Parser<'_>) -> Parse<On> {
     if word(parser, "schema") {
         return Ok(On::Schemas(names(parser)?));
     }
-    for other in ["function", "procedure", "routine", "language", "type", "domain", "tablespace", "parameter"] {
-        let follows = matches!(&parser.peek_nth_token_ref(1).token, Token::Word(next)
-            if !["to", "from"].iter().any(|end| next.value.eq_ignore_ascii_case(end)));
-        if !is_word(parser, other) || !follows {
+    if is_followed(parser, "function") || is_followed(parser, "routine") {
+        parser.next_token();
+        return Ok(On::Functions(parser.parse_comma_separated(signature)?));
+    }
+    for other in ["procedure", "language", "type", "domain", "tablespace", "parameter"] {
+        if !is_followed(parser, other) {
             continue;
         }
         // Names, perhaps with arguments.
@@ -453,6 +467,13 @@ fn on(parser: &mut Parser<'_>) -> Parse<On> {
     }
     let _ = word(parser, "table");
     Ok(On::Tables(object_names(parser)?))
+}
+
+/// Whether a word comes with a name behind it.
+fn is_followed(parser: &Parser<'_>, text: &str) -> bool {
+    let follows = matches!(&parser.peek_nth_token_ref(1).token, Token::Word(next)
+        if !["to", "from"].iter().any(|end| next.value.eq_ignore_ascii_case(end)));
+    is_word(parser, text) && follows
 }
 
 fn defaults(parser: &mut Parser<'_>) -> Parse<RightsStatement> {
@@ -489,6 +510,8 @@ fn defaults(parser: &mut Parser<'_>) -> Parse<RightsStatement> {
         On::Sequences(Vec::new())
     } else if word(parser, "schemas") {
         On::Schemas(Vec::new())
+    } else if word(parser, "functions") || word(parser, "routines") {
+        On::Functions(Vec::new())
     } else {
         parser.parse_identifier()?;
         On::Nothing

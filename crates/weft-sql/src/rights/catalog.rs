@@ -78,6 +78,7 @@ pub(crate) fn load(txn: &Transaction) -> Result<Access> {
                     Some("table") => Kind::Table,
                     Some("sequence") => Kind::Sequence,
                     Some("schema") => Kind::Schema,
+                    Some("function") => Kind::Function,
                     _ => return Err(wrong()),
                 };
                 let acl = acl(object.property("acl").unwrap_or_default())?;

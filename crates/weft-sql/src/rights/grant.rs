@@ -14,8 +14,9 @@ use super::catalog::{load, put_defaults, put_entry};
 use super::numbers::number_of;
 use super::schema_oid;
 use super::who::{Who, denied};
+use crate::functions::{self, Function};
 use crate::notice::Notice;
-use crate::parse::{Grant, On, RoleName, table_name};
+use crate::parse::{Grant, On, RoleName, Signature, fold, table_name};
 use crate::resolve::{self, Relation};
 use crate::view_columns::view_columns;
 
@@ -50,6 +51,43 @@ fn object_of(relation: Relation) -> Result<Object> {
             Err(Error::new(Code::WrongObjectType, format!("\"{}\" is an index", index.name())))
         }
     }
+}
+
+fn of_function(function: &Function) -> Object {
+    let (target, kind) = (Target::Relation(FIRST + function.id), Kind::Function);
+    Object { target, kind, name: function.name.clone(), word: kind.word(), columns: Vec::new() }
+}
+
+fn functions_named(txn: &Transaction, names: &[Signature]) -> Result<Vec<Object>> {
+    let mut found = Vec::with_capacity(names.len());
+    for which in names {
+        match functions::find(txn, which)? {
+            Some(function) => found.push(of_function(&function)),
+            // Those of the system are everybody's.
+            None if is_of_system(&which.name) => {}
+            None => return Err(functions::missing(which)),
+        }
+    }
+    Ok(found)
+}
+
+fn functions_in(txn: &Transaction, schemas: &[String]) -> Result<Vec<Object>> {
+    let mut found = Vec::new();
+    for name in schemas {
+        let id = resolve::schema_of(txn, name).ok_or_else(|| resolve::no_schema(name))?;
+        for (object, _) in txn.objects_of(ObjectKind::Function) {
+            if object.namespace == id {
+                found.push(of_function(&Function::of(&object)?));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the system has a function of a name.
+fn is_of_system(name: &sqlparser::ast::ObjectName) -> bool {
+    let last = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+    name.to_string().starts_with("pg_catalog.") || weft_expr::builtins::is_known(&last) || last.starts_with("pg_")
 }
 
 fn relation(txn: &Transaction, name: &sqlparser::ast::ObjectName) -> Result<Object> {
@@ -115,6 +153,8 @@ fn objects(who: &Who<'_>, on: &On) -> Result<Vec<Object>> {
             }
             Ok(found)
         }
+        On::Functions(names) => functions_named(txn, names),
+        On::AllFunctions(schemas) => functions_in(txn, schemas),
         On::Nothing => Ok(Vec::new()),
     }
 }
@@ -359,6 +399,7 @@ pub(crate) fn alter_defaults(who: &mut Who<'_>, of: &[RoleName], schemas: &[Stri
         On::Tables(_) => Kind::Table,
         On::Sequences(_) => Kind::Sequence,
         On::Schemas(_) => Kind::Schema,
+        On::Functions(_) => Kind::Function,
         // What has no rights of its own here begins with none.
         _ => return Ok(()),
     };

@@ -25,6 +25,7 @@
 //! | `roles`, `grant`, `owners` | CREATE ROLE, GRANT and REVOKE, OWNER TO, DROP OWNED |
 //! | `verifier` | what is stored instead of a password |
 
+mod beside;
 mod catalog;
 mod columns;
 mod grant;

@@ -60,13 +60,18 @@ impl Need {
         let (kind, word) = match object.kind {
             ObjectKind::Sequence => (Kind::Sequence, "sequence"),
             ObjectKind::Type => (Kind::Type, "type"),
+            ObjectKind::Function => (Kind::Function, "function"),
             _ => (Kind::Table, "view"),
         };
         Need {
             oid: FIRST + object.id,
             kind,
             word,
-            name: object.name.clone(),
+            // That of a function has the types of its arguments.
+            name: match kind {
+                Kind::Function => object.name.split('(').next().unwrap_or_default().to_owned(),
+                _ => object.name.clone(),
+            },
             as_owner_of: None,
             rights,
             select: Columns::default(),

@@ -7,14 +7,14 @@
 //!   INSERT INTO t (a) VALUES (1)                t   INSERT of a;   USAGE on the sequences of the other columns
 //! ```
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Insert, JoinConstraint, LockClause, Merge, MergeAction, MergeClause, MergeInsertExpr,
     ObjectName, OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Values, Visit, Visitor,
+    SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
@@ -28,22 +28,26 @@ use super::numbers::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
 use crate::changes;
+use crate::functions;
 use crate::parse::{
     Parsed, anywhere, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, pushed_down,
     table_name, writes,
 };
 use crate::resolve::{self, Relation};
-use crate::row::effective_default;
 use crate::updatable::{self, Verb};
 use crate::view_columns::{is_on, view_columns};
 
 /// How deep views may lie within views.
-const NESTING_MAX: usize = 64;
+pub(super) const NESTING_MAX: usize = 64;
 
 /// What a query, INSERT, UPDATE or DELETE needs.
 pub(crate) fn needs_of(txn: &Transaction, statement: &Statement) -> Result<Needs> {
+    let fixed = functions::fixed(txn, statement)?;
+    let statement = &*fixed;
     let mut reader = Reader {
         txn,
+        called: HashSet::new(),
+        in_view: false,
         needs: Needs::default(),
         scope: Scope::default(),
         as_owner_of: None,
@@ -63,19 +67,23 @@ pub(crate) fn needs_of(txn: &Transaction, statement: &Statement) -> Result<Needs
 
 type Flow = ControlFlow<Error>;
 
-struct Reader<'a> {
-    txn: &'a Transaction,
-    needs: Needs,
-    scope: Scope,
+pub(super) struct Reader<'a> {
+    pub(super) txn: &'a Transaction,
+    pub(super) needs: Needs,
+    pub(super) scope: Scope,
     /// The view whose query is read.
-    as_owner_of: Option<u32>,
-    depth: usize,
+    pub(super) as_owner_of: Option<u32>,
+    pub(super) depth: usize,
     /// WITH queries that are not in sight yet: the address of the query, the frame, the name and the columns.
-    ending: Vec<(usize, usize, String, Option<Vec<String>>)>,
+    pub(super) ending: Vec<(usize, usize, String, Option<Vec<String>>)>,
     /// Nothing of a statement was visited yet.
-    at_top: bool,
+    pub(super) at_top: bool,
     /// The views that are changed, the outer ones first.
-    links: Vec<Link>,
+    pub(super) links: Vec<Link>,
+    /// The functions whose statements were read.
+    pub(super) called: HashSet<u32>,
+    /// Within the query of a view, which may name what is in schemas that others do not look into.
+    pub(super) in_view: bool,
 }
 
 fn address<T>(of: &T) -> usize {
@@ -118,7 +126,10 @@ impl Visitor for Reader<'_> {
         if !self.scope.of_result.contains(&address(expr)) {
             self.expression(expr);
         }
-        ControlFlow::Continue(())
+        match expr {
+            Expr::Function(call) => flow(self.called(&call.name)),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     /// A statement within a query, not in its own WITH: all that it might need. It is refused by who plans it.
@@ -131,7 +142,7 @@ impl Visitor for Reader<'_> {
 }
 
 impl Reader<'_> {
-    fn statement(&mut self, statement: &Statement) -> Flow {
+    pub(super) fn statement(&mut self, statement: &Statement) -> Flow {
         match statement {
             Statement::Insert(insert) => self.insert(insert),
             Statement::Update(update) => {
@@ -338,65 +349,6 @@ impl Reader<'_> {
         self.items(insert.returning.as_deref().unwrap_or_default())?;
         self.scope.frames.pop();
         ControlFlow::Continue(())
-    }
-
-    /// The numbers of the columns of a constraint.
-    fn columns_of_constraint(&self, table: &TableObject, name: &ObjectName) -> Vec<i64> {
-        let TableObject::TableName(table) = table else { return Vec::new() };
-        let Some(table) = table_name(table).ok().and_then(|name| resolve::table(self.txn, &name).ok()) else {
-            return Vec::new();
-        };
-        let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-        if table.def.primary_key.as_deref() == Some(&name) {
-            return table.def.schema.key.iter().map(|&ordinal| number_of(&table.def, ordinal)).collect();
-        }
-        let indexes = self.txn.indexes_of(&table);
-        let found = indexes.iter().find(|index| index.def.name == name);
-        let parts = found.into_iter().flat_map(|index| index.index.parts());
-        parts
-            .filter_map(|part| match part {
-                weft_kernel::index::IndexPart::Column(ordinal) => Some(number_of(&table.def, *ordinal)),
-                weft_kernel::index::IndexPart::Expression(_) => None,
-            })
-            .collect()
-    }
-
-    /// The sequences that give numbers to columns which the statement does not.
-    fn numbered(&mut self, name: &ObjectName, values: Option<&Values>, given: &[(String, i64)]) -> Result<()> {
-        let known_as = table_name(name)?;
-        let through = updatable::find(self.txn, &known_as, Verb::Insert).ok().flatten();
-        let (table, given) = match &through {
-            Some(view) => {
-                let number = |name: &str| Some(number_of(&view.table.def, view.ordinal(name, Verb::Insert).ok()?));
-                let given = given.iter().map(|(name, _)| (name.clone(), number(name).unwrap_or(0)));
-                (view.table.clone(), given.collect())
-            }
-            None => match resolve::table(self.txn, &known_as) {
-                Ok(table) => (table, given.to_vec()),
-                Err(_) => return Ok(()),
-            },
-        };
-        let own = through.as_ref().map_or_else(Vec::new, |view| view.insert_defaults().unwrap_or_default());
-        let rows = values.map_or(&[][..], |values| &values.rows);
-        let is_default = |expr: &Expr| {
-            matches!(expr, Expr::Identifier(word) if word.quote_style.is_none()
-            && word.value.eq_ignore_ascii_case("default"))
-        };
-        for (ordinal, _) in table.def.schema.visible() {
-            let number = number_of(&table.def, ordinal);
-            let place = given.iter().position(|(_, known)| *known == number);
-            let defaulted = place.is_none_or(|at| rows.iter().any(|row| row.get(at).is_some_and(is_default)));
-            let is_identity = table.def.properties.contains_key(&format!("identity.{ordinal}"));
-            let of_view = own.iter().find(|(known, _)| *known == ordinal).map(|(_, text)| Cow::Borrowed(*text));
-            let of_table = effective_default(&table.def, ordinal).filter(|_| !is_identity);
-            let Some(text) = of_view.or(of_table).filter(|_| defaulted) else { continue };
-            if let Some(sequence) = crate::expr::sequence_call(&text)
-                && let Some(object) = resolve::object(self.txn, ObjectKind::Sequence, &sequence)
-            {
-                self.needs.relations.push(Need::of_object(&object, Rights::USAGE));
-            }
-        }
-        Ok(())
     }
 
     /// Columns of a result that are read.
@@ -637,8 +589,14 @@ impl Reader<'_> {
                 };
             }
             TableFactor::Table { name, alias, .. } => {
+                self.called(name)?;
                 self.changes(factor)?;
                 plain(alias.as_ref().map_or_else(|| last(name), |alias| fold(&alias.name)), None)
+            }
+            TableFactor::Function { name, alias, .. } => {
+                self.called(name)?;
+                self.changes(factor)?;
+                plain(alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name)), None)
             }
             _ => {
                 self.changes(factor)?;
@@ -688,7 +646,7 @@ impl Reader<'_> {
             self.needs.superuser = Some(secret);
         }
         if let Some(schema) = schema
-            && self.depth == 0
+            && !self.in_view
             && let Some(id) = resolve::schema_of(self.txn, schema)
             && !resolve::is_temporary(self.txn, id)
         {
@@ -743,6 +701,8 @@ impl Reader<'_> {
             scope: Scope::default(),
             // A view with this option is as if its query stood in the statement, wherever it is named.
             as_owner_of: (!is_on(view, "security_invoker")).then_some(FIRST + view.id),
+            called: std::mem::take(&mut self.called),
+            in_view: true,
             depth: self.depth + 1,
             ending: Vec::new(),
             at_top: true,
@@ -750,6 +710,7 @@ impl Reader<'_> {
         };
         let done = inner.statement(&statement);
         self.needs = inner.needs;
+        self.called = inner.called;
         match done {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),

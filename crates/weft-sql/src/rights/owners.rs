@@ -14,6 +14,7 @@ use super::permit::Permit;
 use super::schema_oid;
 use super::who::{Who, denied, no_role, target_word};
 use crate::domains::is_domain;
+use crate::functions;
 use crate::parse::{Owned, RoleName, table_name};
 use crate::resolve::{self, Relation};
 use crate::types;
@@ -40,7 +41,9 @@ pub(crate) fn adopt(txn: &mut Transaction, permit: &Permit, since: &DdlSince) ->
     let gone: Vec<Target> = gone.map(|oid| Target::Relation(FIRST + oid)).collect();
     let objects = since.dropped_objects.iter().filter_map(|object| match object.kind {
         ObjectKind::Schema => Some(Target::Schema(FIRST + object.id)),
-        ObjectKind::View | ObjectKind::Sequence | ObjectKind::Type => Some(Target::Relation(FIRST + object.id)),
+        ObjectKind::View | ObjectKind::Sequence | ObjectKind::Type | ObjectKind::Function => {
+            Some(Target::Relation(FIRST + object.id))
+        }
         ObjectKind::Comment | ObjectKind::Other => None,
     });
     for target in gone.into_iter().chain(objects) {
@@ -112,6 +115,7 @@ fn made_of(since: &DdlSince) -> Vec<(Target, u32, Kind)> {
             ObjectKind::View => Some((Target::Relation(FIRST + object.id), schema, Kind::Table)),
             ObjectKind::Sequence => Some((Target::Relation(FIRST + object.id), schema, Kind::Sequence)),
             ObjectKind::Type => Some((Target::Relation(FIRST + object.id), schema, Kind::Type)),
+            ObjectKind::Function => Some((Target::Relation(FIRST + object.id), schema, Kind::Function)),
             ObjectKind::Comment | ObjectKind::Other => None,
         }
     });
@@ -227,6 +231,10 @@ pub(crate) fn change_owner(who: &mut Who<'_>, owned: &Owned, to: &RoleName) -> R
                 return Err(Error::new(Code::WrongObjectType, message).hint("ALTER TYPE is for other types"));
             }
             (Target::Relation(FIRST + found.id), Some(found.namespace), "type", found.name.clone())
+        }
+        Owned::Function(which) => {
+            let found = functions::find(who.txn, which)?.ok_or_else(|| functions::missing(which))?;
+            (Target::Relation(FIRST + found.id), Some(found.namespace), "function", found.name)
         }
         Owned::Relation(_, name, if_exists) => match owned_relation(who, name, *if_exists)? {
             Some(found) => found,

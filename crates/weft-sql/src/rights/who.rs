@@ -59,6 +59,10 @@ pub(super) fn target_word(txn: &Transaction, target: Target, database: &str) -> 
             let word = match object.kind {
                 weft_kernel::ObjectKind::View => "view",
                 weft_kernel::ObjectKind::Type => "type",
+                weft_kernel::ObjectKind::Function => {
+                    let shown = crate::functions::Function::of(&object).map(|function| function.shown(txn));
+                    return Some(format!("function {}", shown.unwrap_or_else(|_| object.name.clone())));
+                }
                 _ => "sequence",
             };
             Some(format!("{word} {}", object.name))

@@ -17,6 +17,14 @@ pub(super) fn has_constants(statement: &Statement) -> bool {
         if query.locks.is_empty() && !may_write(query) && classify(query) == Kind::Constants)
 }
 
+/// Whether a statement goes to an engine.
+pub(super) fn is_planned(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
+    )
+}
+
 /// Whether a query, or a WITH query of it, is a statement that writes.
 fn may_write(query: &Query) -> bool {
     writes(query) || has_writing_parts(query)

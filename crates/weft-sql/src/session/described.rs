@@ -20,8 +20,8 @@ use weft_kernel::index::{Index as KernelIndex, IndexPart};
 use weft_kernel::table::Table as KernelTable;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{
-    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, TypeKind,
-    UserType, View, quoted,
+    Column, FIRST, Figures, ForeignKey, FunctionArgument, FunctionType, Index, Materialized, Objects, PUBLIC, Sequence,
+    Snapshot, Table, TypeKind, UserFunction, UserType, View, quoted,
 };
 
 use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
@@ -29,6 +29,7 @@ use crate::ddl::sequence::{owner, type_of};
 use crate::ddl::{NO_INHERIT, NOT_VALID, with_mark};
 use crate::domains::{self, Definition, base_type, is_domain, parent_of};
 use crate::expr::data_type_of;
+use crate::functions::{self, Function, Gives};
 use crate::parse::as_written;
 use crate::row::{generated, predicate_text};
 use crate::types::{self, Named};
@@ -111,7 +112,7 @@ pub(super) fn describe(txn: &Transaction) -> Result<Described> {
     for object in txn.objects() {
         object_of(&mut made, txn, &object, &places, &shown)?;
     }
-    if !made.objects.types.is_empty() {
+    if !made.objects.types.is_empty() || !made.objects.functions.is_empty() {
         types::note_all(txn)?;
         show_types(&mut made.objects);
     }
@@ -126,10 +127,16 @@ fn name_of(objects: &Objects, known: &UserType) -> String {
 
 /// Gives users' types their names in stored texts.
 fn show_types(objects: &mut Objects) {
-    let names: HashMap<u32, String> = objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
+    let mut names: HashMap<u32, String> =
+        objects.types.iter().map(|known| (known.oid, name_of(objects, known))).collect();
+    for known in &objects.functions {
+        let schema = objects.schemas.iter().find(|(oid, _)| *oid == known.schema);
+        let name = format!("{}.{}", quoted(schema.map_or("", |(_, name)| name)), quoted(&known.name));
+        names.insert(known.oid, name);
+    }
     let name_of = |named: Named| match named {
         Named::Enum(id) => names.get(&enums::oid_of(id)).cloned().unwrap_or_else(|| enums::name_of(id)),
-        Named::Domain(id) => names.get(&(FIRST + id)).cloned().unwrap_or_else(|| "???".into()),
+        Named::Domain(id) | Named::Function(id) => names.get(&(FIRST + id)).cloned().unwrap_or_else(|| "???".into()),
     };
     let show = |text: &mut String| {
         if let Cow::Owned(shown) = types::shown(text, &name_of) {
@@ -148,6 +155,9 @@ fn show_types(objects: &mut Objects) {
     for view in &mut objects.views {
         show(&mut view.query);
         view.defaults.iter_mut().for_each(|(_, text)| show(text));
+    }
+    for known in &mut objects.functions {
+        known.arguments.iter_mut().filter_map(|argument| argument.default.as_mut()).for_each(show);
     }
     for known in &mut objects.types {
         let TypeKind::Domain(domain) = &mut known.kind else { continue };
@@ -327,9 +337,55 @@ fn object_of(
             let labels = labels.iter().map(|(code, label)| (code, label.to_owned())).collect();
             made.objects.types.push(UserType { oid, schema, name, kind: TypeKind::Enum(labels) });
         }
+        ObjectKind::Function => made.objects.functions.push(function(txn, object)?),
         ObjectKind::Other => {}
     }
     Ok(())
+}
+
+/// What a function says.
+fn function(txn: &Transaction, object: &Object) -> Result<UserFunction> {
+    let function = Function::of(object)?;
+    let shown = |text: &str| -> Result<FunctionType> {
+        Ok(match functions::plain_type_of(txn, text)? {
+            // An array of a domain is one of its base type here.
+            (data_type, Some(_)) if text.ends_with(']') => FunctionType::Plain(data_type),
+            (_, Some(domain)) => FunctionType::Domain(FIRST + domain),
+            (data_type, None) => FunctionType::Plain(data_type),
+        })
+    };
+    let mut arguments = Vec::with_capacity(function.arguments.len());
+    for argument in &function.arguments {
+        arguments.push(FunctionArgument {
+            mode: argument.mode_letter(),
+            name: argument.name.clone(),
+            data_type: shown(&argument.data_type)?,
+            default: argument.default.clone(),
+        });
+    }
+    let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
+    Ok(UserFunction {
+        oid: FIRST + object.id,
+        schema: schema_oid(object.namespace),
+        arguments,
+        result: match &function.gives {
+            Gives::Void => FunctionType::Void,
+            Gives::Type(text) => shown(text)?,
+            Gives::Relation(id) => FunctionType::Row(FIRST + id),
+            Gives::Record => FunctionType::Record,
+        },
+        is_set: function.is_set,
+        is_return: function.is_return,
+        volatility: function.volatility,
+        strict: function.strict,
+        definer: function.definer,
+        leak_proof: function.leak_proof,
+        parallel: function.parallel,
+        cost: number(&function.cost),
+        rows: number(&function.rows),
+        name: function.name,
+        body: function.body,
+    })
 }
 
 /// What a domain says.

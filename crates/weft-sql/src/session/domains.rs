@@ -330,6 +330,7 @@ pub(super) fn drop_domain(
     for other in txn.objects().into_iter().filter(named).collect::<Vec<_>>() {
         match other.kind {
             ObjectKind::View => dependents::drop_dependent(txn, &other, &what, cascade, notices)?,
+            ObjectKind::Function => dependents::drop_caller(txn, &other, &what, cascade, notices)?,
             ObjectKind::Type if !cascade => return refuse(format!("type {}", other.name)),
             ObjectKind::Type => {
                 notices.push(Notice::plain(format!("drop cascades to type {}", other.name)));

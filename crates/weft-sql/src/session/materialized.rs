@@ -25,6 +25,7 @@ use crate::ddl::dependents::{MATERIALIZED, POPULATED, companion_name, is_materia
 use crate::ddl::{self, emptied};
 use crate::dml::PreparedWrite;
 use crate::expansion::{expand_unread, expand_views, qualified_query, reads_temporary};
+use crate::functions;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, Refresh, parse, table_name, written};
@@ -64,7 +65,7 @@ pub(super) fn create(
             let message = "materialized views must not use temporary tables or views";
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
-        let (mut query, needs) = qualified_query(work.txn, &create.query)?;
+        let (mut query, needs) = qualified_query(work.txn, &*functions::fixed(work.txn, &*create.query)?)?;
         let reading = Statement::Query(Box::new(query.clone()));
         work.permit.check_statement(work.txn, &reading)?;
         let described = expand_unread(work.txn, &query)?;

@@ -16,6 +16,7 @@
 //! [`Session::execute`]: a text of several statements is no transaction by itself; put BEGIN and COMMIT around.
 //! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
+mod alone;
 mod alter_view;
 mod answers;
 mod append;
@@ -34,6 +35,7 @@ pub(crate) mod described;
 mod domains;
 mod execute;
 mod explain;
+mod functions;
 mod locks;
 mod maintenance;
 mod materialized;
@@ -77,6 +79,7 @@ use weft_format::{Code, Error, Result, Value};
 use crate::activity::{Activity, Origin};
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
+use crate::functions::parse_written;
 use crate::notice::Notice;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
@@ -134,7 +137,7 @@ impl Session {
             each(outcome?);
             return Ok(());
         }
-        let parsed = match parse(sql) {
+        let parsed = match parse_written(sql) {
             Ok(parsed) => parsed,
             Err(error) => return Err(self.fail(error)),
         };
@@ -174,7 +177,7 @@ impl Session {
         if let Some(prepared) = self.db.cached(sql) {
             return Ok(prepared);
         }
-        let mut parsed = parse(sql)?;
+        let mut parsed = parse_written(sql)?;
         let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else {
             let message = "a prepared statement is one statement: the text has none or several";
             return Err(Error::new(Code::SyntaxError, message));

@@ -163,6 +163,13 @@ pub(super) fn drop_relations(
 pub(super) fn drop_numbered(work: &mut Work<'_>, numbers: &[u32], cascade: bool) -> Result<()> {
     let tables = work.txn.tables().into_iter().filter(|def| numbers.contains(&def.oid));
     let ids: Vec<TableId> = tables.map(|def| def.id).collect();
+    for (object, _) in work.txn.objects_of(ObjectKind::Function) {
+        if numbers.contains(&object.id)
+            && let Some(object) = work.txn.object_of(object.id)
+        {
+            dependents::drop_function(work.txn, &object, cascade, work.notices)?;
+        }
+    }
     // Views first: they may read the tables.
     for kind in [ObjectKind::View, ObjectKind::Sequence] {
         let objects = work.txn.objects().into_iter();

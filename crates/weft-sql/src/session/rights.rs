@@ -90,6 +90,7 @@ fn tag_of(statement: &RightsStatement) -> &'static str {
             crate::parse::Owned::Relation(..) => "ALTER TABLE",
             crate::parse::Owned::Type("domain", _) => "ALTER DOMAIN",
             crate::parse::Owned::Type(..) => "ALTER TYPE",
+            crate::parse::Owned::Function(_) => "ALTER FUNCTION",
             crate::parse::Owned::Schema(_) => "ALTER SCHEMA",
             crate::parse::Owned::Database(_) => "ALTER DATABASE",
         },

@@ -7,13 +7,14 @@ use weft_expr::{Local, Style};
 use weft_format::{Error, Result, Value};
 use weft_kernel::Transaction;
 
+use super::asks::is_planned;
 use super::client::{Client, Embedded};
 use super::execute::{Executed, Run, execute_literals, wrong_count};
 use super::plan::plan;
 use super::planned::Plan;
 use super::statement::Prepared;
 use super::work::Work;
-use super::{Session, calls, constants, setval_rows, utility};
+use super::{Session, alone, calls, constants, setval_rows, utility};
 use crate::engine::SqlEngine;
 use crate::expansion::expand_views;
 use crate::outcome::Outcome;
@@ -41,6 +42,10 @@ impl Session {
         let engine = self.settings.engine;
         let looks_following = !prepared.has_calls() && looks_following(statement);
         let outcome = self.in_statement_following(looks_following, |work| {
+            if let Some(call) = alone::call_of(work.txn, statement)? {
+                work.permit.check_statement(work.txn, statement)?;
+                return run_alone(work, &call, params, engine, 0);
+            }
             if prepared.has_calls() {
                 return run_called(work, prepared, statement, (params, literals, engine), client);
             }
@@ -75,6 +80,13 @@ impl Session {
             if !work.permit.is_superuser() {
                 // Who may not look into a schema learns nothing of its tables.
                 work.permit.needs(work.txn, statement)?;
+            }
+            if let Some(call) = alone::call_of(work.txn, statement)? {
+                let described = alone::described(&call)?;
+                let described = expand_views(work.txn, &described)?;
+                let made = plan(work.db, &described, prepared.source(), work.txn, (engine, &work.local))?;
+                *prepared.plan.write() = Some(Arc::new(made));
+                return Ok(());
             }
             if !prepared.has_calls() {
                 return current_plan(work.db, prepared, statement, work.txn, (engine, &work.local)).map(|_| ());
@@ -118,6 +130,35 @@ fn run_called(
         work.check_writable(first_word(statement))?;
     }
     execute(&plan, Run { statement: &called, source: prepared.source(), params, literals }, work, client)
+}
+
+/// Runs a call of a function that is a statement of its own; what its statements need was tested.
+fn run_alone(
+    work: &mut Work<'_>,
+    call: &alone::Call,
+    params: &[Value],
+    engine: EngineChoice,
+    depth: usize,
+) -> Result<Outcome> {
+    let mut one = |work: &mut Work<'_>, prepared: &Prepared, params: &[Value]| {
+        let Parsed::Sql { statement, .. } = &prepared.parsed else {
+            return Err(Error::internal("a statement of a function is another"));
+        };
+        if let Some(call) = alone::call_of(work.txn, statement)? {
+            return run_alone(work, &call, params, engine, depth + 1);
+        }
+        let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
+        if !plan.is_read_only() {
+            work.check_writable(first_word(statement))?;
+        }
+        execute(
+            &plan,
+            Run { statement: &called, source: prepared.source(), params, literals: None },
+            work,
+            &mut Embedded,
+        )
+    };
+    alone::run(work, call, params, (depth, &mut one))
 }
 
 /// Runs setval for each row of a query.
@@ -201,14 +242,6 @@ fn or_of_catalog(
         }
         made => made,
     }
-}
-
-/// Whether a statement goes to an engine.
-fn is_planned(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
-    )
 }
 
 /// Whether a statement may turn out to be one that follows ([`Plan::may_follow`]).

@@ -172,6 +172,9 @@ pub(super) fn drop_contents(
     let first = tables.first().map(|def| format!("table {name}.{}", def.name));
     let first = first.or_else(|| objects.first().map(|object| format!("{name}.{}", object.name)));
     let first = first.or_else(|| types.first().map(|object| format!("type {name}.{}", object.name)));
+    let functions = txn.objects_of(ObjectKind::Function).into_iter().map(|(object, _)| object);
+    let functions: Vec<Arc<Object>> = functions.filter(|object| object.namespace == id).collect();
+    let first = first.or_else(|| functions.first().map(|object| format!("function {name}.{}", object.name)));
     let Some(first) = first else { return Ok(()) };
     if !cascade {
         let message = format!("cannot drop schema {name} because other objects depend on it");
@@ -189,6 +192,11 @@ pub(super) fn drop_contents(
         // It may have gone with a table.
         if let Some(object) = txn.object_of(object.id) {
             drop_object(txn, &object, true, notices)?;
+        }
+    }
+    for object in functions {
+        if let Some(object) = txn.object_of(object.id) {
+            dependents::drop_function(txn, &object, true, notices)?;
         }
     }
     for object in types {

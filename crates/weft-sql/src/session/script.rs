@@ -14,8 +14,9 @@ use super::client::Embedded;
 use super::explain::explain_options;
 use super::typed::{write_casts, write_operands};
 use super::{Client, Prepared, Session};
+use crate::functions::parse_written;
 use crate::outcome::{Outcome, OutputColumn};
-use crate::parse::{Own, Parsed, parse, writes};
+use crate::parse::{Own, Parsed, writes};
 
 impl Session {
     /// Runs the statements of a text for a client; several are one transaction, unless they say otherwise. Each outcome
@@ -29,7 +30,7 @@ impl Session {
             client.begin(&self.settings.style);
             return client.finish(&outcome?);
         }
-        let parsed = parse(sql).map_err(|error| self.fail(error))?;
+        let parsed = parse_written(sql).map_err(|error| self.fail(error))?;
         let source: Arc<str> = sql.into();
         let single = parsed.len() == 1;
         for statement in parsed {
@@ -67,7 +68,7 @@ impl Session {
             // Its plan may be of another catalog: what it takes and gives is told as of now.
             return self.describe(&prepared).map(|()| Some(prepared)).map_err(|error| self.fail(error));
         }
-        let mut parsed = parse(sql).map_err(|error| self.fail(error))?;
+        let mut parsed = parse_written(sql).map_err(|error| self.fail(error))?;
         let Some(statement) = parsed.pop() else { return Ok(None) };
         if !parsed.is_empty() {
             let message = "cannot insert multiple commands into a prepared statement";

@@ -152,10 +152,14 @@ pub(super) fn drop_type(
         let hint = format!("type {} depends on type {}; drop it first", domain.name, object.name);
         return Err(Error::new(Code::DependentObjects, message).hint(hint));
     }
-    let views = txn.objects().into_iter().filter(|view| view.kind == ObjectKind::View);
-    let reading = views.filter(|view| view.properties.values().any(|text| names(text, id)));
-    for view in reading.collect::<Vec<_>>() {
-        dependents::drop_dependent(txn, &view, &format!("type {}", object.name), cascade, notices)?;
+    let reading = txn.objects().into_iter().filter(|other| other.properties.values().any(|text| names(text, id)));
+    let what = format!("type {}", object.name);
+    for other in reading.collect::<Vec<_>>() {
+        match other.kind {
+            ObjectKind::View => dependents::drop_dependent(txn, &other, &what, cascade, notices)?,
+            ObjectKind::Function => dependents::drop_caller(txn, &other, &what, cascade, notices)?,
+            _ => {}
+        }
     }
     txn.drop_object(object)
 }

@@ -18,8 +18,8 @@ use super::objects::Kind;
 use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
-    Client, Prepared, Session, alter_view, backup, cursors, definitions, domains, locks, maintenance, materialized,
-    objects, past, reindex, rights, schemas, user_types, views,
+    Client, Prepared, Session, alter_view, backup, cursors, definitions, domains, functions, locks, maintenance,
+    materialized, objects, past, reindex, rights, schemas, user_types, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
@@ -543,6 +543,7 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         Own::Rights(statement) => rights::run(session, statement),
         Own::AsOf(as_of) => past::as_of(session, as_of),
         Own::Domain(statement) => domains::run(session, statement),
+        Own::Function(statement) => functions::run(session, statement),
         Own::DropIdentity(table, if_exists, column, is_known) => {
             definitions::drop_identity(session, (table, *if_exists), (column, *is_known), source)
         }

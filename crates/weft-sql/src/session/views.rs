@@ -18,6 +18,7 @@ use super::answers::unsupported;
 use super::work::Work;
 use super::{Session, stars, temporary};
 use crate::expansion::{expand_unread, qualified_query, reads_temporary};
+use crate::functions;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::parse::{fold, table_name, written};
@@ -59,7 +60,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         if let Some(known) = &known {
             work.permit.check_owns(&Relation::Object(Arc::clone(known)))?;
         }
-        let (mut query, needs) = qualified_query(work.txn, &create.query)?;
+        let (mut query, needs) = qualified_query(work.txn, &*functions::fixed(work.txn, &*create.query)?)?;
         let (mut from, types) = columns_of_query(work, &query, source)?;
         let columns = column_names(create, &from)?;
         if write_columns(work, &mut query, (&from, &types), &columns, source) {
@@ -92,6 +93,9 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
 /// What a view reads stays as it is until the view is there.
 pub(super) fn lock_needs(work: &mut Work<'_>, needs: &[u32]) -> Result<()> {
     for id in needs {
+        if let Some(function) = work.txn.object_of(*id).filter(|object| object.kind == ObjectKind::Function) {
+            work.txn.hold_object(&function)?;
+        }
         if let Some(table) = work.txn.tables().iter().find(|def| def.oid == *id).map(|def| def.id)
             && let Some(table) = work.txn.table_of(table)
         {

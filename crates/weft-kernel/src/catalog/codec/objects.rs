@@ -81,6 +81,7 @@ pub(crate) fn encode_object(object: &Object, bytes: &mut Vec<u8>) {
         ObjectKind::Comment => 4,
         ObjectKind::Other => 5,
         ObjectKind::Type => 6,
+        ObjectKind::Function => 7,
     });
     put_u32(bytes, object.namespace.0);
     put_text(bytes, &object.name);
@@ -106,6 +107,7 @@ fn read_object(input: &mut ByteReader<'_>) -> Result<Object> {
         4 => ObjectKind::Comment,
         5 => ObjectKind::Other,
         6 => ObjectKind::Type,
+        7 => ObjectKind::Function,
         other => return Err(damaged(format!("object {id} is of kind {other}"))),
     };
     let namespace = SchemaId(input.u32()?);
