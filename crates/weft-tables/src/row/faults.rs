@@ -14,7 +14,7 @@ faults! {
     FORGET_GIVEN_UP_ROWS "A table of pages that a commit could not be installed in is used as if nothing had been.";
     ACCEPT_TORN_PAGES "A page is taken as it lies on disk, whatever its checksum says.";
     SPLIT_WITHOUT_LINK "The record of a split does not say that the node above has a child more.";
-    RECORD_NOT_NOTED "A node does not note the record of the split that has changed it.";
+    KEEP_FURTHER_PAGES "A page that is used anew goes on on the pages on which its last node did.";
     UNDO_NOT_KEPT "A version that is replaced is not kept for those who still see it.";
     PURGE_TOO_EARLY "Older versions are forgotten while a registered snapshot sees them.";
     FORGET_CHANGED_WHILE_WRITTEN "A page that changes while it is written counts as written.";

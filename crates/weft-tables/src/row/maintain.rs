@@ -157,11 +157,19 @@ impl Store {
         self.set_cut(cut);
         self.set_frozen(None);
         let mut changes = self.changes.lock();
-        (changes.written_from, changes.is_writing) = (None, false);
+        (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
+        if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
+            for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
+                self.release(&mut changes, changed.bytes);
+            }
+        }
         let bytes = taken.pages.values().map(|(_, changed)| changed.bytes).sum();
         self.release(&mut changes, bytes);
         drop(changes);
         durable.followed();
+        drop(taken);
+        // What was written may go.
+        self.pool.make_room();
         Ok(())
     }
 
@@ -201,7 +209,7 @@ impl Store {
         let freed = self.fit_pages(page, body.len());
         let record =
             self.context.services.log_page(self.context.def.id, &image_record(&body, &freed, &page.further))?;
-        freed.iter().for_each(|&page| self.space.lock().free(page));
+        freed.iter().for_each(|&page| drop(self.space.lock().free(page)));
         page.record = record;
         let changed = changes.pages.remove(&number).unwrap_or_default();
         let needs = Some(changed.needs.unwrap_or(record));

@@ -248,7 +248,7 @@ impl Pool {
     }
 
     /// Lets nodes go until all tables have no more than they may, or none can go.
-    fn make_room(&self) {
+    pub(super) fn make_room(&self) {
         let over = || self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max);
         self.evict(over());
         if over() > 0 {

@@ -18,10 +18,13 @@ use std::sync::atomic::Ordering;
 
 use weft_contract::InPlace;
 use weft_format::{Error, RecordNo, Result};
+use weft_kernel::fault::active;
 
 use super::bytes::{PageChange, TreeStep, read_record};
+use super::faults;
 use super::node::{Node, ROOT};
 use super::pool::{Frame, Page};
+use super::space::Space;
 use super::store::Store;
 
 impl InPlace for Store {
@@ -33,9 +36,9 @@ impl InPlace for Store {
         }
         match change {
             PageChange::Image { freed, further, node } => {
-                further.iter().for_each(|&page| self.space.lock().used(page));
-                freed.iter().for_each(|&page| self.space.lock().free(page));
-                self.renew(number, node, Some(further))
+                further.iter().for_each(|&page| self.redo_space(number, page, Space::used));
+                freed.iter().for_each(|&page| self.redo_space(number, page, Space::free));
+                self.renew(number, node, further)
             }
             PageChange::Tree(steps) => steps.into_iter().try_for_each(|step| self.redo_step(number, step)),
         }
@@ -43,7 +46,9 @@ impl InPlace for Store {
 
     fn redone(&self) -> Result<()> {
         if !self.is_ours {
-            self.load_all()?;
+            // Its own nodes take numbers beyond those.
+            let last = self.load_all()?;
+            *self.space.lock() = Space::up_to(last + 1);
         }
         let torn = self.torn.lock().first().copied();
         if let Some(torn) = torn {
@@ -64,7 +69,13 @@ impl InPlace for Store {
 
     fn needs_from(&self) -> Option<RecordNo> {
         let changes = self.changes.lock();
-        changes.pages.values().filter_map(|changed| changed.needs).chain(changes.written_from).min()
+        changes
+            .pages
+            .values()
+            .filter_map(|changed| changed.needs)
+            .chain(changes.written_from)
+            .chain(changes.space_from)
+            .min()
     }
 }
 
@@ -76,10 +87,18 @@ impl Store {
         Ok((frame, is_whole))
     }
 
+    /// Does to the free pages what a record says. Until the manifest has that the log must: the pages themselves may have
+    /// been written.
+    fn redo_space(&self, record: RecordNo, page: u64, change: impl FnOnce(&mut Space, u64) -> bool) {
+        if change(&mut self.space.lock(), page) {
+            self.changes.lock().space_from.get_or_insert(record);
+        }
+    }
+
     /// A node is as the log says, unless its page has that, or more.
-    fn renew(&self, record: RecordNo, node: Node, further: Option<Vec<u64>>) -> Result<()> {
+    fn renew(&self, record: RecordNo, node: Node, further: Vec<u64>) -> Result<()> {
         let number = node.number;
-        self.space.lock().used(number);
+        self.redo_space(record, number, Space::used);
         let (frame, is_whole) = self.found(number)?;
         let mut latched = frame.latch.write();
         if is_whole && latched.as_ref().is_some_and(|page| page.record >= record) {
@@ -87,10 +106,11 @@ impl Store {
         }
         self.torn.lock().remove(&number);
         let before = latched.take().map_or(Vec::new(), |page| page.further);
+        let further = if active(faults::KEEP_FURTHER_PAGES) && further.is_empty() { before } else { further };
         drop(latched);
         self.pool.forget(number);
         let has_dead = node.is_leaf() && node.has_dead();
-        let frame = self.pool.install(Page { node, record, further: further.unwrap_or(before) });
+        let frame = self.pool.install(Page { node, record, further });
         let latched = frame.latch.write();
         let page = latched.as_ref().expect("it was just put there");
         let mut changes = self.changes.lock();
@@ -103,7 +123,7 @@ impl Store {
 
     fn redo_step(&self, record: RecordNo, step: TreeStep) -> Result<()> {
         match step {
-            TreeStep::New(node) => self.renew(record, node, None),
+            TreeStep::New(node) => self.renew(record, node, Vec::new()),
             TreeStep::Cut(number, key) => self.change_node(record, number, |node| *node = node.lower(number, &key)),
             TreeStep::Link(number, key, child) => self.change_node(record, number, |node| node.link(&key, child)),
             TreeStep::Unlink(number, key) => self.change_node(record, number, |node| {
@@ -113,6 +133,7 @@ impl Store {
             }),
             TreeStep::Free(number) => {
                 self.torn.lock().remove(&number);
+                self.redo_space(record, number, Space::free);
                 let mut changes = self.changes.lock();
                 self.let_go(&mut changes, &[number]);
                 Ok(())
@@ -138,15 +159,19 @@ impl Store {
         Ok(())
     }
 
-    /// Reads all nodes, and tests that they are a tree.
-    fn load_all(&self) -> Result<()> {
+    /// Reads all nodes, and tests that they are a tree; the highest number of one. They have no further pages here.
+    fn load_all(&self) -> Result<u64> {
         let not_whole = |number: u64| Error::corrupt(format!("page {number} is not what the node above it says"));
+        let mut last = ROOT;
         let mut waiting = vec![(ROOT, None)];
         while let Some((number, expected)) = waiting.pop() {
             let frame = self.pool.frame(number);
             self.pool.load(&frame)?;
-            let latched = frame.latch.read();
-            let node = &latched.as_ref().expect("it was read").node;
+            let mut latched = frame.latch.write();
+            let page = latched.as_mut().expect("it was read");
+            page.further.clear();
+            last = last.max(number);
+            let node = &page.node;
             let bounds = (node.low.clone(), node.high.clone(), node.level);
             if expected.is_some_and(|expected| expected != bounds) {
                 return Err(not_whole(number));
@@ -157,6 +182,6 @@ impl Store {
                 waiting.extend((0..node.len()).map(child));
             }
         }
-        Ok(())
+        Ok(last)
     }
 }

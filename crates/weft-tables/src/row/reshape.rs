@@ -10,7 +10,8 @@
 //! 1. Each is one record of the log, so a crash finds it whole or not at all; it belongs to no commit and is never undone.
 //! 2. All nodes that it changes are in memory before the first is latched, and nothing can fail between its record and the
 //!    changes. Pages that it takes are given back when the log refuses the record.
-//! 3. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
+//! 3. A node that is new in a record has no further pages: those that it had are let go.
+//! 4. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
 
 use std::sync::Arc;
 
@@ -89,9 +90,7 @@ impl Store {
             lower.node = lower.node.lower(frame.number, &key);
             parent.node.link(&key, number);
             for page in [&mut *lower, &mut *parent] {
-                if !active(faults::RECORD_NOT_NOTED) {
-                    page.record = record.unwrap_or(page.record);
-                }
+                page.record = record.unwrap_or(page.record);
             }
             if upper.has_dead() {
                 changes.with_dead.insert(number);
@@ -102,7 +101,7 @@ impl Store {
             self.note_changed(changes, frame, &lower.node, record);
             self.note_changed(changes, above, &parent.node, record);
         });
-        logged.inspect_err(|_| self.space.lock().free(number))?;
+        logged.inspect_err(|_| drop(self.space.lock().free(number)))?;
         reached(steps::SPLIT_LOGGED);
         Ok(key)
     }
@@ -117,7 +116,9 @@ impl Store {
         let mut node = Node::new(ROOT, root.node.level + 1, Vec::new(), None);
         node.link(&[], numbers[0]);
         node.link(&key, numbers[1]);
-        let steps = [&lower, &upper, &node].map(|node| TreeStep::New(node.clone()));
+        let mut steps: Vec<TreeStep> = [&lower, &upper, &node].map(|node| TreeStep::New(node.clone())).into();
+        let freed = root.further.clone();
+        steps.extend(freed.iter().map(|&page| TreeStep::Free(page)));
         let logged = self.as_logged(&steps, |changes, record| {
             root.record = record.unwrap_or(root.record);
             for half in [lower, upper] {
@@ -129,9 +130,11 @@ impl Store {
                 self.note_changed(changes, &half, &node, record);
             }
             root.node = node;
+            root.further.clear();
             self.note_changed(changes, frame, &root.node, record);
+            self.let_go(changes, &freed);
         });
-        logged.inspect_err(|_| numbers.iter().for_each(|&number| self.space.lock().free(number)))?;
+        logged.inspect_err(|_| numbers.iter().for_each(|&number| drop(self.space.lock().free(number))))?;
         reached(steps::SPLIT_LOGGED);
         Ok(key)
     }
@@ -183,7 +186,8 @@ impl Store {
             return Ok(false);
         }
         let key = right_page.node.low.clone();
-        let freed: Vec<u64> = right_page.further.iter().copied().chain([right_page.node.number]).collect();
+        let further = left.further.iter().chain(&right_page.further).copied();
+        let freed: Vec<u64> = further.chain([right_page.node.number]).collect();
         let mut steps = vec![TreeStep::New(joined.clone()), TreeStep::Unlink(above.number, key.clone())];
         steps.extend(freed.iter().map(|&page| TreeStep::Free(page)));
         self.as_logged(&steps, |changes, record| {
@@ -191,6 +195,7 @@ impl Store {
                 changes.with_dead.insert(joined.number);
             }
             left.node = joined;
+            left.further.clear();
             left.record = record.unwrap_or(left.record);
             let child = parent.node.find(&key).expect("it is a child");
             parent.node.remove(child);
@@ -226,7 +231,8 @@ impl Store {
         let mut child = path[1].latch.write();
         let page = child.as_mut().expect("it is on the path");
         let node = page.node.clone().renumbered(ROOT);
-        let freed: Vec<u64> = page.further.iter().copied().chain([page.node.number]).collect();
+        let further = root.further.iter().chain(&page.further).copied();
+        let freed: Vec<u64> = further.chain([page.node.number]).collect();
         let mut steps = vec![TreeStep::New(node.clone())];
         steps.extend(freed.iter().map(|&page| TreeStep::Free(page)));
         self.as_logged(&steps, |changes, record| {
@@ -234,6 +240,7 @@ impl Store {
                 changes.with_dead.insert(ROOT);
             }
             root.node = node;
+            root.further.clear();
             root.record = record.unwrap_or(root.record);
             self.note_changed(changes, &path[0], &root.node, record);
             self.let_go(changes, &freed);

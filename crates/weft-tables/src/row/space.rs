@@ -41,23 +41,28 @@ impl Space {
         })
     }
 
-    /// Nobody uses a page any more.
-    pub(super) fn free(&mut self, page: u64) {
-        assert!(page != super::node::ROOT, "the root is always used");
-        self.reach(page);
-        self.free.insert(page);
+    /// No page below this one is free, and none from it on was ever used.
+    pub(super) fn up_to(end: u64) -> Space {
+        Space { end, free: BTreeSet::new() }
     }
 
-    /// Somebody uses a page, as the log says.
-    pub(super) fn used(&mut self, page: u64) {
-        self.reach(page);
-        self.free.remove(&page);
+    /// Nobody uses a page any more; whether somebody did.
+    pub(super) fn free(&mut self, page: u64) -> bool {
+        assert!(page != super::node::ROOT, "the root is always used");
+        self.reach(page) | self.free.insert(page)
+    }
+
+    /// Somebody uses a page, as the log says; whether nobody did.
+    pub(super) fn used(&mut self, page: u64) -> bool {
+        self.reach(page) | self.free.remove(&page)
     }
 
     /// There are pages up to this one: those between that nobody has named nobody uses.
-    fn reach(&mut self, page: u64) {
+    fn reach(&mut self, page: u64) -> bool {
+        let is_beyond = page >= self.end;
         self.free.extend(self.end..page);
         self.end = self.end.max(page + 1);
+        is_beyond
     }
 
     /// Pages up to the last that was ever used.
@@ -130,8 +135,7 @@ mod tests {
     fn pages_are_used_again_and_payloads_say_which() {
         let mut space = Space::default();
         assert_eq!([0, 1, 2, 3, 4, 5].map(|_| space.take()), [0, 1, 2, 3, 4, 5]);
-        [4, 2, 3].iter().for_each(|&page| space.free(page));
-        space.used(8);
+        assert!([4, 2, 3].iter().all(|&page| space.free(page)) && space.used(8) && !space.used(8));
         let payload = Payload { space: space.clone(), rows: 77 };
         assert_eq!(payload.encode(), [1, 77, 9, 2, 2, 3, 1, 2]);
         assert_eq!(Payload::decode(&payload.encode()).unwrap(), payload);

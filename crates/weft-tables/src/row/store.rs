@@ -59,6 +59,8 @@ pub(super) struct Changes {
     pub(super) pages: BTreeMap<u64, Changed>,
     /// The first record that the pages lack which the job writes at this moment.
     pub(super) written_from: Option<RecordNo>,
+    /// The first record that the manifest's list of free pages lacks, when pages have what it says.
+    pub(super) space_from: Option<RecordNo>,
     /// Leaves with rows that are dead.
     pub(super) with_dead: BTreeSet<u64>,
     pub(super) bytes: u64,
@@ -186,7 +188,8 @@ impl Store {
 
     /// Whether pages on disk lack something.
     pub(super) fn is_behind(&self) -> bool {
-        self.cut() < self.last() || !self.changes.lock().pages.is_empty()
+        let changes = self.changes.lock();
+        self.cut() < self.last() || !changes.pages.is_empty() || changes.space_from.is_some()
     }
 
     /// The next job carries all that is there now.
