@@ -1,5 +1,5 @@
-//! What is special to method `row`, and its planted faults: with each of these deliberate bugs its test must fail, or the
-//! test is worth nothing.
+//! What is special to method `row`, and its planted faults: with each of these deliberate bugs its test must fail, or
+//! the test is worth nothing.
 #![cfg(feature = "faults")]
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 //!              a node that is longer goes on on page `next` (0: it does not); `left` counts its bytes from here on;
 //!              where it goes on the number of the page has its highest bit set
 //!   node       number u64 | level u8 | low | has high u8, high | count | cells
-//!   cell       of a leaf: since u64 | 0 | key behind the prefix | row       dead: since u64 | 1 | key behind the prefix
+//!   cell       of a leaf: since u64 | 0 | key behind the prefix | row      dead: since u64 | 1 | key behind the prefix
 //!              above: key behind the prefix | child u64
 //!   record     01 | pages let go | further pages | node       the node as it is about to be written
 //!              02 | count | steps                             a change of the tree, whole or not at all
@@ -191,8 +191,8 @@ pub(super) struct DiskPage<'a> {
 }
 
 impl<'a> DiskPage<'a> {
-    /// The page of this number (with [`FURTHER`]: on which a node goes on); none when it is torn, was never written, or is
-    /// another.
+    /// The page of this number (with [`FURTHER`]: on which a node goes on); none when it is torn, was never written,
+    /// or is another.
     pub(super) fn read(bytes: &'a [u8], number: u64) -> Option<DiskPage<'a>> {
         let (hash, behind) = bytes.split_at_checked(8)?;
         if hash_bytes(behind).to_le_bytes() != *hash && !active(faults::ACCEPT_TORN_PAGES) {

@@ -51,8 +51,8 @@ impl Store {
         Ok(wrong)
     }
 
-    /// A page that has not changed lies on disk as it was written. Who follows has nodes of its own; what is being written
-    /// is not whole yet.
+    /// A page that has not changed lies on disk as it was written. Who follows has nodes of its own; what is being
+    /// written is not whole yet.
     fn differs_on_disk(&self, frame: &Arc<Frame>, page: &Page) -> Result<Option<String>> {
         let is_at_rest = !frame.is_changed.load(Ordering::Acquire) && !self.changes.lock().is_writing;
         let Some(file) = self.pool.file().filter(|_| self.is_ours && is_at_rest) else { return Ok(None) };

@@ -209,7 +209,7 @@ impl Store {
         let freed = self.fit_pages(page, body.len());
         let record =
             self.context.services.log_page(self.context.def.id, &image_record(&body, &freed, &page.further))?;
-        freed.iter().for_each(|&page| drop(self.space.lock().free(page)));
+        self.give_pages_back(&freed);
         page.record = record;
         let changed = changes.pages.remove(&number).unwrap_or_default();
         let needs = Some(changed.needs.unwrap_or(record));

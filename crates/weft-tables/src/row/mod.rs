@@ -19,8 +19,8 @@
 //! | `method`, `options`, `job_kinds`, `steps`, `faults`, `status` | the door, and what is told of it |
 //!
 //! 1. A page has committed rows alone, with their final timestamps: there is nothing to undo after a crash.
-//! 2. Pages, the changes of the tree and the images of pages that are being written make the tree; the commits beyond the
-//!    cut make the rows. The first come before the second.
+//! 2. Pages, the changes of the tree and the images of pages that are being written make the tree; the commits beyond
+//!    the cut make the rows. The first come before the second.
 //!
 //! Source: Graefe, "Modern B-Tree Techniques", 2011; docs/decisions/2026-11-28-row-tables.md.
 

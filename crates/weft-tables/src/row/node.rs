@@ -6,10 +6,10 @@
 //!   heap    07 | row of acme/07 | 11                                                       as they came
 //! ```
 //!
-//! 1. Cells are in ascending order of their keys, and all keys are from `low` on and below `high`; so each begins with what
-//!    both have in common, the prefix, which is not kept in the cells.
-//! 2. A leaf (level 0) has rows; one that is dead ended at its timestamp. A node above has children: each the number of the
-//!    node for the keys from its cell on. The first cell of such a node has the key `low`.
+//! 1. Cells are in ascending order of their keys, and all keys are from `low` on and below `high`; so each begins with
+//!    what both have in common, the prefix, which is not kept in the cells.
+//! 2. A leaf (level 0) has rows; one that is dead ended at its timestamp. A node above has children: each the number
+//!    of the node for the keys from its cell on. The first cell of such a node has the key `low`.
 //! 3. A node in memory may be longer than a page; `body_bytes` says how long it is when it is written.
 //!
 //! Concurrency: none of its own; the latch of its frame is around it.

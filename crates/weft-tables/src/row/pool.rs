@@ -6,13 +6,13 @@
 //!                                                       none of this table can go: those of the others are asked
 //! ```
 //!
-//! 1. A node that differs from its page stays: it is marked as changed under its latch, and who writes it holds its frame
-//!    until the page is durable. So what is read from disk is what the node was when it went.
+//! 1. A node that differs from its page stays: it is marked as changed under its latch, and who writes it holds its
+//!    frame until the page is durable. So what is read from disk is what the node was when it went.
 //! 2. Who wants a frame takes it under the lock of its shard, and a frame goes under it when nobody else has it.
 //! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
 //!
-//! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it once.
-//! Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
+//! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
+//! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
 //!
 //! Source: the clock with a bit of use; leaves that a scan reads do not set it.
 

@@ -7,11 +7,11 @@
 //!   end    nothing is torn any more: rows come next
 //! ```
 //!
-//! 1. A page has a step when its record is at or above the step's. Each page of a change is done by itself: what makes the
-//!    change whole is that the log has it whole.
+//! 1. A page has a step when its record is at or above the step's. Each page of a change is done by itself: what makes
+//!    the change whole is that the log has it whole.
 //! 2. A torn page waits for its image: its write was not durable, so the log has it (maintain 1).
-//! 3. Who follows another engine has nodes of its own once it has joined, and splits them as it needs; it reads all pages
-//!    when it joins, since the file goes on without it.
+//! 3. Who follows another engine has nodes of its own once it has joined, and splits them as it needs; it reads all
+//!    pages when it joins, since the file goes on without it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -87,8 +87,8 @@ impl Store {
         Ok((frame, is_whole))
     }
 
-    /// Does to the free pages what a record says. Until the manifest has that the log must: the pages themselves may have
-    /// been written.
+    /// Does to the free pages what a record says. Until the manifest has that the log must: the pages themselves may
+    /// have been written.
     fn redo_space(&self, record: RecordNo, page: u64, change: impl FnOnce(&mut Space, u64) -> bool) {
         if change(&mut self.space.lock(), page) {
             self.changes.lock().space_from.get_or_insert(record);

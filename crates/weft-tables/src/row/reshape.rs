@@ -7,9 +7,10 @@
 //!   shrink   the root has one child: it takes its place                                                one record
 //! ```
 //!
-//! 1. Each is one record of the log, so a crash finds it whole or not at all; it belongs to no commit and is never undone.
-//! 2. All nodes that it changes are in memory before the first is latched, and nothing can fail between its record and the
-//!    changes. Pages that it takes are given back when the log refuses the record.
+//! 1. Each is one record of the log, so a crash finds it whole or not at all; it belongs to no commit and is never
+//!    undone.
+//! 2. All nodes that it changes are in memory before the first is latched, and nothing can fail between its record and
+//!    the changes. Pages that it takes are given back when the log refuses the record.
 //! 3. A node that is new in a record has no further pages: those that it had are let go.
 //! 4. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
 
@@ -58,8 +59,8 @@ impl Store {
         }
     }
 
-    /// Appends the record of a change of the tree, and does it with the record's number: both under the lock of what has
-    /// changed (store 2). Followers have no log.
+    /// Appends the record of a change of the tree, and does it with the record's number: both under the lock of what
+    /// has changed (store 2). Followers have no log.
     fn as_logged(
         &self,
         steps: &[TreeStep],
@@ -101,7 +102,7 @@ impl Store {
             self.note_changed(changes, frame, &lower.node, record);
             self.note_changed(changes, above, &parent.node, record);
         });
-        logged.inspect_err(|_| drop(self.space.lock().free(number)))?;
+        logged.inspect_err(|_| self.give_pages_back(&[number]))?;
         reached(steps::SPLIT_LOGGED);
         Ok(key)
     }
@@ -134,7 +135,7 @@ impl Store {
             self.note_changed(changes, frame, &root.node, record);
             self.let_go(changes, &freed);
         });
-        logged.inspect_err(|_| numbers.iter().for_each(|&number| drop(self.space.lock().free(number))))?;
+        logged.inspect_err(|_| self.give_pages_back(&numbers))?;
         reached(steps::SPLIT_LOGGED);
         Ok(key)
     }
@@ -144,8 +145,8 @@ impl Store {
         node.number != ROOT && node.cell_bytes() < self.node_bytes_max() / SPARSE_PART
     }
 
-    /// Joins the leaf of a key with a neighbour when it is sparse, then the nodes above it, and takes levels that have one
-    /// node alone from the root.
+    /// Joins the leaf of a key with a neighbour when it is sparse, then the nodes above it, and takes levels that have
+    /// one node alone from the root.
     pub(super) fn merge_around(&self, key: &[u8]) -> Result<()> {
         for above_leaves in 0.. {
             let (_structure, path) = self.path(key)?;
@@ -207,6 +208,14 @@ impl Store {
         *right = None;
         reached(steps::MERGE_LOGGED);
         Ok(true)
+    }
+
+    /// Nobody uses these pages, which no node lies on.
+    pub(super) fn give_pages_back(&self, pages: &[u64]) {
+        let mut space = self.space.lock();
+        for &page in pages {
+            space.free(page);
+        }
     }
 
     /// Nobody uses these pages any more.

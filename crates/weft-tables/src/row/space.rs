@@ -4,8 +4,8 @@
 //!   pages 0 .. 9, free 3 4 7     take: 3, 4, 7, then 9, 10 ...      a merge lets 5 go: 5 is taken next
 //! ```
 //!
-//! Crash: the edit of each job has it as it was then; what the log says of pages after that (a node on a page, a page that
-//! was let go) is done to it again, and what comes last counts.
+//! Crash: the edit of each job has it as it was then; what the log says of pages after that (a node on a page, a page
+//! that was let go) is done to it again, and what comes last counts.
 
 use std::collections::BTreeSet;
 

@@ -7,9 +7,10 @@
 //!   job       page by page { image to the log } · log durable · pages written · synced · edit {cut}
 //! ```
 //!
-//! 1. Which keys a node has changes only while `structure` is held alone. Who holds it shared finds the leaf of a key; who
-//!    has latched the leaf keeps it although `structure` was let go.
-//! 2. A record is appended and what it changed is noted under one lock, which whoever asks what the log must keep takes, too.
+//! 1. Which keys a node has changes only while `structure` is held alone. Who holds it shared finds the leaf of a key;
+//!    who has latched the leaf keeps it although `structure` was let go.
+//! 2. A record is appended and what it changed is noted under one lock, which whoever asks what the log must keep
+//!    takes, too.
 //! 3. A commit changes leaves alone, and is in none before it is durable. So nothing on a page is ever taken back.
 //!
 //! Concurrency, outermost first: structure → latches, a node above before those below it, left before right → changes →

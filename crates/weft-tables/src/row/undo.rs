@@ -6,12 +6,14 @@
 //!   as of 45: k1 is b, k2 is x      horizon 47: a and b go
 //! ```
 //!
-//! 1. The versions of a key come in the order of time, and each ended when the next one, or the page's, began, or before it.
+//! 1. The versions of a key come in the order of time, and each ended when the next one, or the page's, began, or
+//!    before it.
 //! 2. A version stays until the table's horizon has reached its end. In memory alone: no snapshot outlives the process.
 //!
 //! Memory: charged to the budget of rows; writers wait, and are refused in the end, when open snapshots keep too much.
 //!
-//! Concurrency: a lock per shard, innermost; the latch of the key's leaf is held where versions are added and looked for.
+//! Concurrency: a lock per shard, innermost; the latch of the key's leaf is held where versions are added and looked
+//! for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
