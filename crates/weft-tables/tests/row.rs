@@ -1,6 +1,7 @@
 //! What is special to method `row`, and its planted faults: with each of these deliberate bugs its test must fail, or
 //! the test is worth nothing.
 #![cfg(feature = "faults")]
+#![allow(clippy::unwrap_used, reason = "a test ends where what it makes cannot be made")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -336,7 +336,7 @@ impl Server {
                 session.execute("SET speculative_reads = on")?;
             }
             if let Some(method) = self.configuration.method.filter(|method| *method != IN_TURNS) {
-                session.execute(&format!("SET default_table_access_method = {method}"))?;
+                session.execute(&format!("SET default_table_access_method = '{method}'"))?;
             }
             self.sessions.insert(connection, session);
         }
@@ -348,7 +348,7 @@ impl Server {
             let method = ["column", "lineage", "row"][self.turns as usize % 3];
             let session = self.sessions.get_mut(&connection).expect("it was made above");
             // A transaction that has failed takes no setting, and makes no table.
-            let _ = session.execute(&format!("SET default_table_access_method = {method}"));
+            let _ = session.execute(&format!("SET default_table_access_method = '{method}'"));
         }
         let result = match self.configuration.engine {
             Some(engine) => self.run_forced(&database, connection, engine, sql),
