@@ -36,6 +36,15 @@ impl KeyCodec {
         key
     }
 
+    /// What all keys begin with that have these values in their first columns; no key beside them does.
+    pub fn encode_first<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
+        let mut key = Vec::new();
+        for (value, data_type) in values.into_iter().zip(&self.types) {
+            put(&mut key, *data_type, value);
+        }
+        key
+    }
+
     /// The key of an encoded row.
     pub fn of_row(&self, codec: &RowCodec, row: &[u8]) -> Vec<u8> {
         self.encode(self.columns.iter().map(|&ordinal| codec.get(row, ordinal)))

@@ -29,11 +29,13 @@ pub enum Kept {
     Marks,
     /// Payloads of the manifest's edits.
     Manifest,
+    /// Pages of tables that are changed where they lie.
+    Pages,
 }
 
 impl Kept {
     /// Each of them.
-    pub const ALL: [Kept; 3] = [Kept::Files, Kept::Marks, Kept::Manifest];
+    pub const ALL: [Kept; 4] = [Kept::Files, Kept::Marks, Kept::Manifest, Kept::Pages];
 }
 
 /// How much of each there is.

@@ -327,8 +327,9 @@ impl Client {
             Ok(table) if self.random.chance(60) => work.drop_table(&table, &mut self.random)?,
             Ok(table) => self.fill_scratch(work, &table)?,
             Err(error) if error.code() == Code::UndefinedTable => {
-                let new =
-                    referring(new_table(name, self.scenario.lineage_percent, &mut self.random), &work.table(LEDGER)?);
+                let Scenario { lineage_percent, row_percent, .. } = self.scenario;
+                let new = new_table(name, lineage_percent, row_percent, &mut self.random);
+                let new = referring(new, &work.table(LEDGER)?);
                 let table = work.create_table(new)?;
                 self.fill_scratch(work, &table)?;
                 work.check_own_scan(&table, &mut self.random)?;

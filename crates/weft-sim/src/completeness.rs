@@ -71,7 +71,7 @@ fn scenario() -> Scenario {
 fn open_with_ledger(env: &Env) -> Arc<Engine> {
     let engine = open_engine(env, &scenario()).expect("a new database opens");
     let mut txn = engine.begin().expect("begins");
-    let mut new = new_table(LEDGER, LINEAGE_PERCENT, &mut Random::new(1, 1));
+    let mut new = new_table(LEDGER, LINEAGE_PERCENT, 0, &mut Random::new(1, 1));
     // No rows are carried to files before the jobs run.
     new.options.clear();
     txn.create_table(new).expect("makes a table");

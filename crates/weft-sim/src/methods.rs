@@ -9,7 +9,7 @@ use weft_kernel::table::JobKind;
 
 /// See above.
 pub fn methods() -> Vec<Arc<dyn Method>> {
-    vec![weft_tables::column_method(), weft_tables::lineage_method()]
+    vec![weft_tables::column_method(), weft_tables::lineage_method(), weft_tables::row_method()]
 }
 
 /// The steps of the kernel and of the methods.

@@ -60,7 +60,7 @@ pub fn promises() -> std::result::Result<(), String> {
             scenario.options = EngineOptions { lock_timeout, workers: 0, query_slots: 4, ..EngineOptions::default() };
             let engine = open_engine(&env, &scenario).expect("a new database opens");
             let mut txn = engine.begin().expect("begins");
-            txn.create_table(new_table(EVENTS, LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
+            txn.create_table(new_table(EVENTS, LINEAGE_PERCENT, 0, &mut Random::new(1, 1))).expect("makes a table");
             txn.commit().expect("commits");
             promise(&env, &engine);
         });
@@ -309,8 +309,8 @@ fn at_once(env: &Env, engine: &Arc<Engine>, statement: fn(&mut Transaction, &mut
 fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
     let parents =
-        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
-    let mut new = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, &mut Random::new(1, 2)), &parents);
+        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, 0, &mut Random::new(1, 1))).expect("makes a table");
+    let mut new = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, 0, &mut Random::new(1, 2)), &parents);
     new.foreign_keys[0].deferrable = Deferrable::No;
     txn.create_table(new).expect("makes a table");
     txn.commit().expect("commits");
@@ -321,8 +321,8 @@ fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
 fn deferred_until_told(_: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
     let parents =
-        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, &mut Random::new(1, 1))).expect("makes a table");
-    let children = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, &mut Random::new(1, 2)), &parents);
+        txn.create_table(new_table(SCRATCH[0], LINEAGE_PERCENT, 0, &mut Random::new(1, 1))).expect("makes a table");
+    let children = referring(new_table(SCRATCH[1], LINEAGE_PERCENT, 0, &mut Random::new(1, 2)), &parents);
     let children = txn.create_table(children).expect("makes a table");
     txn.commit().expect("commits");
     let mut txn = engine.begin().expect("begins");

@@ -128,7 +128,7 @@ pub(crate) fn work_through(
     let engine = open_engine(env, scenario).unwrap_or_else(|error| panic!("violation: open failed: {error}"));
     history.set_poisoned(false);
     verify(&engine, history, &mut random);
-    set_up(&engine, history, scenario.lineage_percent, &mut random);
+    set_up(&engine, history, (scenario.lineage_percent, scenario.row_percent), &mut random);
     let checkpoints = random.below(3);
     let threads = start_threads(env, scenario, history, &engine, &mut random);
     during(env, &engine);
@@ -224,14 +224,14 @@ fn start_threads(
 }
 
 /// Makes the tables and the bank, in one transaction, when they are not there.
-fn set_up(engine: &Arc<Engine>, history: &History, lineage_percent: u64, random: &mut Random) {
+fn set_up(engine: &Arc<Engine>, history: &History, (lineage, row): (u64, u64), random: &mut Random) {
     let make = || -> Result<()> {
         let mut work = Work::begin(engine, history, Durability::Full)?;
         if work.table(ACCOUNTS).is_ok() {
             return Ok(());
         }
         for name in FIXED.into_iter().chain([MEMBERS]) {
-            let new = new_table(name, lineage_percent, &mut random.clone());
+            let new = new_table(name, lineage, row, &mut random.clone());
             let new = if name == PAIRS { referring(new, &work.table(LEDGER)?) } else { new };
             work.create_table(new)?;
         }

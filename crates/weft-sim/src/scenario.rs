@@ -25,6 +25,8 @@ pub struct Scenario {
     pub members_every: u64,
     /// Percent of tables that are lineage tables.
     pub lineage_percent: u64,
+    /// Percent of the others that are row tables.
+    pub row_percent: u64,
     /// Percent of transactions that commit asynchronously.
     pub async_percent: u64,
     /// Errors that clients may meet besides conflicts: those of injected faults.
@@ -62,6 +64,7 @@ impl Scenario {
             transactions: 8 + random.below(12),
             members_every: 4,
             lineage_percent: LINEAGE_PERCENT,
+            row_percent: 0,
             async_percent: random.pick(&[0, 0, 30, 100]),
             tolerated: Vec::new(),
         }
@@ -76,5 +79,11 @@ impl Scenario {
     /// The scenario of a seed in which all tables are lineage tables: what they were is read again and again.
     pub fn of_lineage(seed: u64) -> Scenario {
         Scenario { lineage_percent: 100, ..Scenario::seeded(seed) }
+    }
+
+    /// The scenario of a seed in which tables are row tables; of every third seed every other one.
+    pub fn of_rows(seed: u64) -> Scenario {
+        let row_percent = if seed.is_multiple_of(3) { 50 } else { 100 };
+        Scenario { lineage_percent: 0, row_percent, ..Scenario::seeded(seed) }
     }
 }

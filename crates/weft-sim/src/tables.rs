@@ -114,7 +114,7 @@ fn schema(table: &str) -> Schema {
 }
 
 /// A table to be made, of a method and with small sizes drawn by the seed.
-pub(crate) fn new_table(name: &str, lineage_percent: u64, random: &mut Random) -> NewTable {
+pub(crate) fn new_table(name: &str, lineage_percent: u64, row_percent: u64, random: &mut Random) -> NewTable {
     let mut new = NewTable::new(name, schema(name), "column");
     let bucket_bytes = random.pick(&[4096, 8192]);
     let sizes = [
@@ -139,6 +139,13 @@ pub(crate) fn new_table(name: &str, lineage_percent: u64, random: &mut Random) -
             ("segment_rows", random.pick(&["16", "64", "65536"])),
             ("tail_bytes", random.pick(&["1024", "4096", "16384"])),
             ("history", random.pick(&["all", "none"])),
+        ];
+        new.options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    } else if row_percent > 0 && random.chance(row_percent) {
+        new.method = "row".to_owned();
+        let options = [
+            ("page_bytes", random.pick(&["512", "1024", "8192"])),
+            ("changed_bytes", random.pick(&["1024", "4096", "65536"])),
         ];
         new.options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     }

@@ -123,6 +123,28 @@ fn lineage_tables_keep_every_past_state() {
 }
 
 #[test]
+fn row_tables_lose_nothing() {
+    let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 120 } else { 360 });
+    if let Some(seed) = setting("WEFT_SIM_SEED") {
+        let report = run_scenario(Scenario::of_rows(seed), LINEAGE_CRASHES, true);
+        println!("{report}");
+        assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+        return;
+    }
+    let seeds = crashes.div_ceil(LINEAGE_CRASHES);
+    let (scenario, first_seed) = (Scenario::of_rows, setting("WEFT_SIM_FIRST_SEED").unwrap_or(0));
+    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed: LINEAGE_CRASHES, threads: threads() };
+    let report = campaign.run();
+    let replay = "replay one seed with its trace: WEFT_SIM_SEED=<seed> cargo test -p weft-sim row_tables";
+    assert!(report.failures.is_empty(), "{}\n{replay}", report.failures.join("\n"));
+    println!("{report}");
+    let of_rows = weft_tables::row_method();
+    let steps = || of_rows.steps().iter().map(|step| step.name());
+    let unreached: Vec<&str> = steps().filter(|name| !report.steps.contains_key(name)).collect();
+    assert!(unreached.is_empty(), "not reached: {unreached:?}");
+}
+
+#[test]
 fn the_same_seed_does_the_same() {
     for seed in [1, 2, 6, 11] {
         let hashes: Vec<u64> = (0..2).map(|_| run_seed(seed, 6, false).hashes[&seed]).collect();

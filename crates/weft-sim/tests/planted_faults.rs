@@ -19,9 +19,9 @@ use weft_sim::{
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
-use weft_tables::lineage;
 use weft_tables::testing::in_place::InPlace;
 use weft_tables::testing::{conformance, crashes, layers};
+use weft_tables::{lineage, row};
 
 /// How many seeds a fault may take to be noticed, and crashes per seed.
 const SEEDS: u64 = 24;
@@ -38,7 +38,7 @@ const LISTED: &str = include_str!("../../../docs/faults.md");
 
 /// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
 /// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
-/// of troubles and of lineage tables those of these.
+/// of troubles, of lineage tables and of row tables those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     let of_troubles = [
         Fault::POISON_ON_JOB_ERROR,
@@ -63,7 +63,8 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::REMOVE_AFTER_CLOSE,
         Fault::HOUSE_STOPS_AT_ERROR,
     ];
-    fault.name().starts_with("INDEX_")
+    row::faults::ALL.contains(&fault)
+        || fault.name().starts_with("INDEX_")
         || matches!(
             fault,
             Fault::FORGET_FOOTER_CHARGE

@@ -3,6 +3,7 @@
 //! ```text
 //!   column/       rows that become columns (the default)
 //!   lineage/      rows with a lineage: base pages, tails of updates, history
+//!   row/          rows on the pages of a B+tree, changed where they lie
 //!   given_up      a table whose commits could not be installed, whatever its method
 //!   loading/      rows of a bulk load on their way into files, whatever the method
 //!   waits         waits for locks, counted
@@ -17,8 +18,10 @@ pub mod column;
 mod given_up;
 pub mod lineage;
 mod loading;
+pub mod row;
 pub mod testing;
 pub mod waits;
 
 pub use column::{ColumnMethod, column_method};
 pub use lineage::{LineageMethod, lineage_method};
+pub use row::{RowMethod, row_method};

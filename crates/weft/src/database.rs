@@ -22,7 +22,7 @@ use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
 use weft_sql::{QueryOptions, Session, SqlEngine, SqlOptions};
-use weft_tables::{column_method, lineage_method};
+use weft_tables::{column_method, lineage_method, row_method};
 
 use crate::options::Options;
 
@@ -228,7 +228,7 @@ fn layers_of(table: &weft_kernel::TableRef) -> Vec<Layer> {
 
 /// The table methods: those after USING.
 fn methods() -> Vec<Arc<dyn weft_kernel::method::Method>> {
-    vec![column_method(), lineage_method()]
+    vec![column_method(), lineage_method(), row_method()]
 }
 
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the

@@ -7,7 +7,8 @@
 //!   speculative (speculative_reads = on)
 //!   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
 //!   lineage (every table USING lineage; with tails of 4 KiB and segments of 16 rows; the same with restarts)
-//!   mixed (every other table USING lineage)
+//!   row (every table USING row; with pages of 512 bytes, written when 4 KiB have changed; the same with restarts)
+//!   mixed (tables USING column, lineage and row in turns)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -30,7 +31,7 @@ use std::sync::{Arc, Mutex};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
 use weft::{Code, DataType, Database, Error, Options, Outcome, Session, value_text_in};
 
-/// Instead of a method: column and lineage in turns.
+/// Instead of a method: column, lineage and row in turns.
 const IN_TURNS: &str = "in turns";
 
 /// How the suite is run.
@@ -135,7 +136,36 @@ fn tiny_lineage_tables_with_restarts() {
     run(&Configuration { restart: true, name: "restart", ..tiny_lineage() });
 }
 
-/// Every other table is a lineage table: both methods in one query and in one transaction.
+/// Every table is a row table.
+#[test]
+fn row_tables() {
+    run(&Configuration { method: Some("row"), ..configuration("row") });
+}
+
+/// Every table is a row table of tiny pages, which are split, joined and written all the time.
+fn tiny_rows() -> Configuration {
+    let options = Options {
+        table_options: [("page_bytes", "512"), ("changed_bytes", "4096")]
+            .map(|(n, v)| (n.to_owned(), v.to_owned()))
+            .into(),
+        log_segment_bytes: 64 << 10,
+        checkpoint_log_bytes: 256 << 10,
+        ..Options::default()
+    };
+    Configuration { options, method: Some("row"), ..configuration("row") }
+}
+
+#[test]
+fn tiny_row_tables() {
+    run(&tiny_rows());
+}
+
+#[test]
+fn tiny_row_tables_with_restarts() {
+    run(&Configuration { restart: true, name: "restart", ..tiny_rows() });
+}
+
+/// Tables of all methods in turns: in one query and in one transaction.
 #[test]
 fn methods_in_turns() {
     run(&Configuration { method: Some(IN_TURNS), ..configuration("mixed") });
@@ -306,7 +336,7 @@ impl Server {
                 session.execute("SET speculative_reads = on")?;
             }
             if let Some(method) = self.configuration.method.filter(|method| *method != IN_TURNS) {
-                session.execute(&format!("SET default_table_access_method = {method}"))?;
+                session.execute(&format!("SET default_table_access_method = '{method}'"))?;
             }
             self.sessions.insert(connection, session);
         }
@@ -315,10 +345,10 @@ impl Server {
         }
         if self.configuration.method == Some(IN_TURNS) && sql.trim_start().to_ascii_lowercase().starts_with("create ") {
             self.turns += 1;
-            let method = ["column", "lineage"][self.turns as usize % 2];
+            let method = ["column", "lineage", "row"][self.turns as usize % 3];
             let session = self.sessions.get_mut(&connection).expect("it was made above");
             // A transaction that has failed takes no setting, and makes no table.
-            let _ = session.execute(&format!("SET default_table_access_method = {method}"));
+            let _ = session.execute(&format!("SET default_table_access_method = '{method}'"));
         }
         let result = match self.configuration.engine {
             Some(engine) => self.run_forced(&database, connection, engine, sql),

@@ -75,6 +75,11 @@ impl Directory {
         names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))
     }
 
+    /// Whether it is this engine's now.
+    pub(super) fn is_ours(&self) -> bool {
+        *self.is_ours.read()
+    }
+
     /// Does what changes the directory (files 3). What is done takes the lock for nothing else.
     pub(super) fn while_ours<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
         let is_ours = self.is_ours.read();

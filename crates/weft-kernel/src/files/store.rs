@@ -112,6 +112,11 @@ impl Files {
         self.directory.name_of(owner, number)
     }
 
+    /// Whether the directory is this engine's: not that of one which is followed, and not after the close.
+    pub fn are_ours(&self) -> bool {
+        self.directory.is_ours()
+    }
+
     /// Does what changes the directory, which stays this engine's meanwhile; an error when it is no longer.
     pub(crate) fn while_ours<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
         self.directory.while_ours(change)

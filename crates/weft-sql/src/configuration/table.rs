@@ -101,7 +101,7 @@ pub const SETTINGS: &[Definition] = &[
         Text,
         "column",
         Session,
-        "The method of new tables that do not say one: column or lineage; heap is column",
+        "The method of new tables that do not say one: column, lineage or row; heap is column",
     ),
     setting(
         "default_transaction_isolation",

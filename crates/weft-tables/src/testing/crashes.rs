@@ -30,6 +30,9 @@ const LIVES: u64 = 5;
 /// The value of each key, none when it has no row.
 type Changes = Vec<(u64, Option<i64>)>;
 
+/// What the table is made of: its method and options.
+type Made = (Arc<dyn Method>, BTreeMap<String, String>);
+
 /// What writers did.
 #[derive(Default)]
 struct Model {
@@ -67,6 +70,15 @@ pub struct Counts {
 
 /// Runs the lives of one seed; the first difference, or how it went.
 pub fn run(method: &Arc<dyn Method>, seed: u64) -> std::result::Result<Counts, String> {
+    run_with(method, seed, &BTreeMap::new())
+}
+
+/// The same of a table with options.
+pub fn run_with(
+    method: &Arc<dyn Method>,
+    seed: u64,
+    table: &BTreeMap<String, String>,
+) -> std::result::Result<Counts, String> {
     let simulation = Simulation::new(SimOptions::seeded(seed));
     let model = Arc::new(Mutex::new(Model::default()));
     let mut random = Prng(seed ^ 0x1b7a);
@@ -78,8 +90,8 @@ pub fn run(method: &Arc<dyn Method>, seed: u64) -> std::result::Result<Counts, S
         } else {
             simulation.crash_after(1 + random.below(if life == 0 { 60 } else { 900 }));
         }
-        let (inner, method) = (model.clone(), method.clone());
-        let end = simulation.run(move |env| live(&env, &method, &inner, seed * 10 + life, is_last));
+        let (inner, made) = (model.clone(), (method.clone(), table.clone()));
+        let end = simulation.run(move |env| live(&env, &made, &inner, seed * 10 + life, is_last));
         match end {
             RunEnd::Finished => {}
             RunEnd::Crashed { .. } => counts.crashes += 1,
@@ -104,11 +116,12 @@ fn options(seed: u64) -> EngineOptions {
     }
 }
 
-fn live(env: &Env, method: &Arc<dyn Method>, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
+fn live(env: &Env, made: &Made, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
+    let (method, table) = made;
     let methods = || vec![method.clone()];
     let engine = Engine::open(env.clone(), Path::new("/db"), methods(), options(seed)).expect("opens");
     verify(&engine, &mut model.lock());
-    set_up(&engine, method.name()).expect("makes the table");
+    set_up(&engine, method.name(), table).expect("makes the table");
     let spawn = |number: u64| {
         let (engine, model) = (engine.clone(), model.clone());
         let body = move || write(&engine, &model, number, Prng(seed * 100 + number));
@@ -136,14 +149,16 @@ fn live(env: &Env, method: &Arc<dyn Method>, model: &Arc<Mutex<Model>>, seed: u6
     }
 }
 
-fn set_up(engine: &Arc<Engine>, method: &str) -> Result<()> {
+fn set_up(engine: &Arc<Engine>, method: &str, options: &BTreeMap<String, String>) -> Result<()> {
     let mut txn = engine.begin()?;
     if txn.table(TABLE).is_ok() {
         return Ok(());
     }
     let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
     let columns = vec![column("k", DataType::BigInt), column("v", DataType::BigInt), column("pad", DataType::Text)];
-    let table = txn.create_table(NewTable::new(TABLE, Schema::new(columns, vec![0]), method))?;
+    let mut new = NewTable::new(TABLE, Schema::new(columns, vec![0]), method);
+    new.options.clone_from(options);
+    let table = txn.create_table(new)?;
     // No value is written twice; the check of the engine finds a row without its entry.
     txn.create_index(&table, NewIndex::new("t_v", vec![1], true))?;
     txn.commit().map(|_| ())

@@ -1,0 +1,262 @@
+//! Writing changed pages, and forgetting what nobody sees.
+//!
+//! ```text
+//!   frozen at 40, 812 pages changed, horizon 38
+//!   1  dead rows and versions up to 38 go, sparse leaves are joined
+//!   2  by 64 pages: images to the log · the log durable · the pages written over what lies there
+//!   3  the file synced · edit {cut 40, free pages, rows}
+//! ```
+//!
+//! 1. A page is in the log as it is on disk, as long as it may be torn: the image's record is needed until the edit.
+//! 2. A page that changes after its image changes again, and is written again by the next job.
+//! 3. After an error what was taken counts as changed again.
+//!
+//! Concurrency: a page is latched while its image is made. The job holds the frames that it writes (pool 1).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use weft_contract::{Damage, FileSwitch, JobOffer, Price, TableDef, Upkeep};
+use weft_format::{Code, Error, FileId, RecordNo, Result, Timestamp};
+use weft_kernel::fault::active;
+use weft_kernel::files::{PageChanges, PagedFile};
+use weft_kernel::manifest::Edit;
+use weft_kernel::step::reached;
+
+use super::bytes::{body_of, image_record, pages_for, pages_of};
+use super::faults;
+use super::job_kinds::WRITE_BACK;
+use super::pool::{Frame, Page};
+use super::space::Payload;
+use super::steps;
+use super::store::{Changed, Changes, Store};
+
+/// Pages whose images become durable together.
+const BATCH_PAGES: usize = 64;
+/// Bytes that one core writes in a microsecond, about.
+const WRITE_BYTES_PER_US: u64 = 100;
+
+/// What a job has taken to write.
+#[derive(Default)]
+struct Taken {
+    pages: BTreeMap<u64, (Arc<Frame>, Changed)>,
+}
+
+impl Upkeep for Store {
+    fn jobs(&self) -> Vec<JobOffer> {
+        let is_out = self.is_dropped.load(Ordering::Acquire) || self.given_up.error().is_some();
+        let frozen = self.frozen().filter(|frozen| *frozen <= self.context.services.published() && !is_out);
+        let Some(frozen) = frozen else { return Vec::new() };
+        let changes = self.changes.lock();
+        let (pages, bytes, undo_bytes) = (changes.pages.len(), changes.bytes, self.undo.bytes());
+        let price = Price {
+            cpu_us: bytes / WRITE_BYTES_PER_US,
+            write_bytes: bytes * 2,
+            memory_freed_bytes: bytes + undo_bytes,
+            log_released_bytes: bytes,
+            ..Price::default()
+        };
+        let reason = format!("{pages} pages have changed, {undo_bytes} bytes of older versions");
+        vec![JobOffer { table: self.context.def.id, kind: WRITE_BACK, number: frozen.0, price, reason }]
+    }
+
+    fn run(&self, offer: &JobOffer) -> Result<()> {
+        let cut = Timestamp(offer.number);
+        // Another freeze is another offer: what it has may not be published yet.
+        if self.frozen() != Some(cut) || self.given_up.error().is_some() {
+            return Ok(());
+        }
+        self.write_back(cut)
+    }
+
+    fn freeze(&self) {
+        self.freeze_all();
+    }
+
+    fn durable_cut(&self) -> Timestamp {
+        if self.is_behind() && !self.is_dropped.load(Ordering::Acquire) { self.cut() } else { Timestamp::MAX }
+    }
+
+    /// Rows say how many columns they have; readers know the rest.
+    fn evolve(&self, _: &Arc<TableDef>) {}
+
+    fn drop_files(&self) {
+        self.is_dropped.store(true, Ordering::Release);
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        match self.given_up.error() {
+            None => self.check_all(),
+            Some(error) => Ok(vec![error.to_string()]),
+        }
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        self.given_up.error().map(|error| Damage { file: None, error: error.clone() }).into_iter().collect()
+    }
+
+    fn unavailable(&self) -> Option<&Error> {
+        self.given_up.error()
+    }
+
+    /// All nodes of a follower are in memory, and its own.
+    fn follow(&self, switch: &FileSwitch) -> Result<()> {
+        self.set_cut(switch.cut);
+        self.purge(self.context.horizon.advance(switch.cut)).map(drop)
+    }
+}
+
+impl Store {
+    /// Forgets what nobody sees any more; where leaves begin that are sparse now.
+    fn purge(&self, limit: Timestamp) -> Result<Vec<Vec<u8>>> {
+        let limit = if active(faults::PURGE_TOO_EARLY) { self.last() } else { limit };
+        self.undo.purge(limit);
+        let numbers: Vec<u64> = {
+            let changes = self.changes.lock();
+            changes.pages.keys().chain(&changes.with_dead).copied().collect()
+        };
+        let mut sparse = Vec::new();
+        for number in numbers {
+            let frame = self.pool.frame(number);
+            self.pool.load(&frame)?;
+            sparse.extend(self.purge_leaf(&frame, limit));
+        }
+        Ok(sparse)
+    }
+
+    fn write_back(&self, cut: Timestamp) -> Result<()> {
+        let (table, services) = (self.context.def.id, &self.context.services);
+        let file = match self.pool.file() {
+            Some(file) => file,
+            None => {
+                let file = Arc::new(services.files().create_paged(table, self.pool.page_bytes)?);
+                self.pool.set_file(file.clone());
+                file
+            }
+        };
+        // Before anything is logged: a backup may have the file.
+        let writing = file.change()?;
+        for low in self.purge(self.context.horizon.advance(cut))? {
+            self.merge_around(&low)?;
+        }
+        self.changes.lock().is_writing = true;
+        let mut taken = Taken::default();
+        let is_named = self.is_named.load(Ordering::Acquire);
+        let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
+        let durable = self
+            .write_changed(writing, &file, &mut taken)
+            .and_then(|()| {
+                let rows = self.rows.load(Ordering::Acquire).max(0).cast_unsigned();
+                let payload = Payload { space: self.space.lock().clone(), rows }.encode();
+                services.apply_edit(Edit { table, cut, added, payload, ..Edit::default() })
+            })
+            .inspect_err(|error| self.give_back(&taken, error))?;
+        reached(steps::EDIT_DURABLE);
+        self.is_named.store(true, Ordering::Release);
+        self.set_cut(cut);
+        self.set_frozen(None);
+        let mut changes = self.changes.lock();
+        (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
+        if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
+            for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
+                self.release(&mut changes, changed.bytes);
+            }
+        }
+        let bytes = taken.pages.values().map(|(_, changed)| changed.bytes).sum();
+        self.release(&mut changes, bytes);
+        drop(changes);
+        durable.followed();
+        drop(taken);
+        // What was written may go.
+        self.pool.make_room();
+        Ok(())
+    }
+
+    /// Writes all that has changed, durably.
+    fn write_changed(&self, mut writing: PageChanges<'_>, file: &PagedFile, taken: &mut Taken) -> Result<()> {
+        let services = &self.context.services;
+        assert!(self.pool.file().is_some_and(|known| known.number() == file.number()), "a table has one file");
+        let numbers: Vec<u64> = self.changes.lock().pages.keys().copied().collect();
+        for batch in numbers.chunks(BATCH_PAGES) {
+            let mut images = Vec::new();
+            let mut last = None;
+            for &number in batch {
+                services.wait_for_log_room()?;
+                last = self.take(number, taken, &mut images)?.or(last);
+            }
+            let Some(last) = last else { continue };
+            services.flush_log_to(last)?;
+            reached(steps::IMAGES_DURABLE);
+            images.iter().try_for_each(|(number, bytes)| writing.write(*number, bytes))?;
+            reached(steps::PAGES_WRITTEN);
+        }
+        writing.sync()?;
+        reached(steps::PAGES_SYNCED);
+        Ok(())
+    }
+
+    /// Makes the image of a page and logs it; its record. None: it was freed.
+    fn take(&self, number: u64, taken: &mut Taken, images: &mut Vec<(u64, Vec<u8>)>) -> Result<Option<RecordNo>> {
+        let frame = self.pool.frame(number);
+        let mut latched = frame.latch.write();
+        let Some(page) = latched.as_mut() else { return Ok(None) };
+        let mut changes = self.changes.lock();
+        if !changes.pages.contains_key(&number) {
+            return Ok(None);
+        }
+        let body = body_of(&page.node);
+        let freed = self.fit_pages(page, body.len());
+        let record =
+            self.context.services.log_page(self.context.def.id, &image_record(&body, &freed, &page.further))?;
+        self.give_pages_back(&freed);
+        page.record = record;
+        let changed = changes.pages.remove(&number).unwrap_or_default();
+        let needs = Some(changed.needs.unwrap_or(record));
+        changes.written_from = changes.written_from.into_iter().chain(needs).min();
+        frame.is_changed.store(false, Ordering::Release);
+        drop(changes);
+        let numbers: Vec<u64> = std::iter::once(number).chain(page.further.iter().copied()).collect();
+        images.extend(pages_of(&body, record, &numbers, self.pool.page_bytes));
+        drop(latched);
+        let before = taken.pages.insert(number, (frame, Changed { needs, bytes: changed.bytes }));
+        assert!(before.is_none(), "a job takes a page once (maintain 2)");
+        Ok(Some(record))
+    }
+
+    /// Gives a node the pages that it needs; those that it does not need any more.
+    fn fit_pages(&self, page: &mut Page, body_bytes: usize) -> Vec<u64> {
+        let wanted = pages_for(body_bytes, self.pool.page_bytes) - 1;
+        let mut space = self.space.lock();
+        while page.further.len() < wanted {
+            page.further.push(space.take());
+        }
+        page.further.split_off(wanted)
+    }
+
+    /// What a job took is to be written again (maintain 3).
+    fn give_back(&self, taken: &Taken, error: &Error) {
+        // The edit may be durable: the next opening knows.
+        if error.code() == Code::Poisoned {
+            self.is_named.store(true, Ordering::Release);
+        }
+        for (&number, (frame, changed)) in &taken.pages {
+            let latched = frame.latch.write();
+            let mut changes = self.changes.lock();
+            let is_there = latched.is_some();
+            match changes.pages.get_mut(&number).filter(|_| is_there) {
+                Some(again) => {
+                    again.needs = changed.needs.into_iter().chain(again.needs).min();
+                    self.release(&mut changes, changed.bytes);
+                }
+                None if is_there => {
+                    frame.is_changed.store(true, Ordering::Release);
+                    changes.pages.insert(number, *changed);
+                }
+                None => self.release(&mut changes, changed.bytes),
+            }
+        }
+        let changes: &mut Changes = &mut self.changes.lock();
+        (changes.written_from, changes.is_writing) = (None, false);
+    }
+}

@@ -1,0 +1,55 @@
+use super::*;
+
+fn leaf(keys: &[&str]) -> Node {
+    let mut node = Node::new(3, 0, b"acme/".to_vec(), Some(b"acme/z".to_vec()));
+    for key in keys {
+        let at = node.find(key.as_bytes()).unwrap_err();
+        node.insert(at, key.as_bytes(), (Timestamp(7), false), format!("row of {key}").as_bytes());
+    }
+    node
+}
+
+fn keys(node: &Node) -> Vec<String> {
+    (0..node.len()).map(|at| String::from_utf8(node.key(at)).unwrap()).collect()
+}
+
+#[test]
+fn keys_are_kept_in_order_without_what_they_share() {
+    let node = leaf(&["acme/m", "acme/", "acme/mm\0", "acme/mmmmmmmmmmmmm", "acme/mmmmmmmmmmmm", "acme/mm"]);
+    assert_eq!(node.prefix(), b"acme/");
+    assert_eq!(keys(&node), ["acme/", "acme/m", "acme/mm", "acme/mm\0", "acme/mmmmmmmmmmmm", "acme/mmmmmmmmmmmmm"]);
+    assert_eq!(node.find(b"acme/mm"), Ok(2));
+    assert_eq!(node.find(b"acme/mmm"), Err(4));
+    assert_eq!([b"a".as_slice(), b"acme/mmm", b"acme/z", b"b"].map(|key| node.first_from(key)), [0, 4, 6, 6]);
+    assert_eq!(node.check(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_split_is_joined_again() {
+    let all = ["acme/a", "acme/bcd", "acme/bxy", "acme/c"];
+    let node = leaf(&all);
+    let key = node.split_key(false);
+    assert_eq!(key, b"acme/bx", "the shortest that tells the halves apart");
+    let (lower, upper) = (node.lower(3, &key), node.upper(9, &key));
+    assert_eq!((keys(&lower), keys(&upper)), (keys(&leaf(&all[..2])), keys(&leaf(&all[2..]))));
+    assert_eq!(lower.prefix(), b"acme/", "and what they share may be more");
+    let joined = lower.joined(&upper);
+    assert_eq!((keys(&joined), joined.body_bytes(), joined.number), (keys(&node), node.body_bytes(), 3));
+    assert_eq!(joined.check(), Vec::<String>::new());
+}
+
+#[test]
+fn cells_change_their_length_and_go() {
+    let mut node = leaf(&["acme/a", "acme/b", "acme/c"]);
+    for length in [0, 2000, 3, 3000, 1] {
+        node.set(1, (Timestamp(8), false), &vec![b'x'; length]);
+        assert_eq!(node.cell(1).value.len(), length);
+        assert_eq!(node.check(), Vec::<String>::new());
+    }
+    node.set(1, (Timestamp(9), true), &[]);
+    assert!(!node.purge(Timestamp(8)) && node.has_dead());
+    assert!(node.purge(Timestamp(9)) && !node.has_dead());
+    node.remove(0);
+    assert_eq!(keys(&node), ["acme/c"]);
+    assert_eq!(node.check(), Vec::<String>::new());
+}

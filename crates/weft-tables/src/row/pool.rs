@@ -1,0 +1,315 @@
+//! The frames of a table: nodes in memory, found by number, read when they are asked for, let go when memory is short.
+//!
+//! ```text
+//!   frame(17)            there: its latch is taken      not there: an empty frame, and load(17) reads the page
+//!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 changed, 14 goes
+//!                                                       none of this table can go: those of the others are asked
+//! ```
+//!
+//! 1. A node that differs from its page stays: it is marked as changed under its latch, and who writes it holds its
+//!    frame until the page is durable. So what is read from disk is what the node was when it went.
+//! 2. Who wants a frame takes it under the lock of its shard, and a frame goes under it when nobody else has it.
+//! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
+//!
+//! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
+//! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
+//!
+//! Source: the clock with a bit of use; leaves that a scan reads do not set it.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use weft_env::sync::{Mutex, RwLock};
+use weft_format::{Error, RecordNo, Result};
+use weft_kernel::account::{Account, Charge, Kept};
+use weft_kernel::files::PagedFile;
+
+use super::bytes::{DiskPage, FURTHER, node_of};
+use super::node::Node;
+
+const SHARDS: usize = 16;
+/// A page that is torn is read so often: another engine may be writing it.
+const READS: u32 = 3;
+/// Of four parts of the cache's budget all tables of pages may have so many.
+const CACHE_PARTS: u64 = 3;
+
+/// A node in memory.
+pub(super) struct Page {
+    pub(super) node: Node,
+    /// The record of the log that changed it last.
+    pub(super) record: RecordNo,
+    /// Pages that the node goes on on, as it was written last.
+    pub(super) further: Vec<u64>,
+}
+
+/// A place for a node.
+pub(super) struct Frame {
+    pub(super) number: u64,
+    /// None until the page was read.
+    pub(super) latch: RwLock<Option<Page>>,
+    /// The page on disk is another (pool 1).
+    pub(super) is_changed: AtomicBool,
+    is_used: AtomicBool,
+    /// What the pool counts for it.
+    bytes: AtomicU64,
+}
+
+impl Frame {
+    fn new(number: u64, page: Option<Page>) -> Frame {
+        let (is_changed, is_used) = (AtomicBool::new(false), AtomicBool::new(true));
+        Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0) }
+    }
+
+    /// It was asked for, and not by a scan.
+    pub(super) fn touch(&self) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The pools of the tables of one method, of whatever engines.
+#[derive(Default)]
+pub(super) struct Pools(Mutex<Vec<Weak<Pool>>>);
+
+impl std::fmt::Debug for Pools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pools").finish_non_exhaustive()
+    }
+}
+
+impl Pools {
+    fn add(&self, pool: &Arc<Pool>) {
+        let mut pools = self.0.lock();
+        pools.retain(|pool| pool.strong_count() > 0);
+        pools.push(Arc::downgrade(pool));
+    }
+
+    /// The other tables of the same engine.
+    fn others(&self, of: &Pool) -> Vec<Arc<Pool>> {
+        let pools = self.0.lock();
+        let others = pools.iter().filter_map(Weak::upgrade);
+        others.filter(|pool| Arc::ptr_eq(&pool.account, &of.account) && !std::ptr::eq(&raw const **pool, of)).collect()
+    }
+}
+
+/// Frames by number, and where the clock stands.
+#[derive(Default)]
+struct Shard {
+    frames: BTreeMap<u64, Arc<Frame>>,
+    hand: u64,
+}
+
+/// See the module.
+pub(super) struct Pool {
+    pub(super) page_bytes: usize,
+    shards: Vec<Mutex<Shard>>,
+    file: RwLock<Option<Arc<PagedFile>>>,
+    is_ours: bool,
+    account: Arc<Account>,
+    kept_bytes: Mutex<u64>,
+    charge: Charge,
+    bytes_max: u64,
+    pools: Arc<Pools>,
+    next_shard: AtomicU64,
+    /// Pages read, for people.
+    pub(super) reads: AtomicU64,
+    /// The highest record that a page had as it lay on disk.
+    last_found: AtomicU64,
+}
+
+impl Pool {
+    /// An empty pool over a file, if there is one yet. `cache_bytes` is the budget of the engine's cache.
+    pub(super) fn new(
+        pools: &Arc<Pools>,
+        account: &Arc<Account>,
+        (page_bytes, cache_bytes): (usize, u64),
+        file: Option<PagedFile>,
+        is_ours: bool,
+    ) -> Arc<Pool> {
+        let pool = Arc::new(Pool {
+            page_bytes,
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            file: RwLock::new(file.map(Arc::new)),
+            is_ours,
+            account: account.clone(),
+            kept_bytes: Mutex::new(0),
+            charge: account.charge(Kept::Pages, 0),
+            bytes_max: cache_bytes * CACHE_PARTS / 4,
+            pools: pools.clone(),
+            next_shard: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            last_found: AtomicU64::new(0),
+        });
+        pools.add(&pool);
+        pool
+    }
+
+    /// The table's file.
+    pub(super) fn file(&self) -> Option<Arc<PagedFile>> {
+        self.file.read().clone()
+    }
+
+    /// The table has a file from now on.
+    pub(super) fn set_file(&self, file: Arc<PagedFile>) {
+        let before = self.file.write().replace(file);
+        assert!(before.is_none(), "a table has one file of pages");
+    }
+
+    /// The highest record that a page had as it lay on disk.
+    pub(super) fn last_found(&self) -> RecordNo {
+        RecordNo(self.last_found.load(Ordering::Acquire))
+    }
+
+    /// Bytes of nodes in memory.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        *self.kept_bytes.lock()
+    }
+
+    fn shard(&self, number: u64) -> &Mutex<Shard> {
+        &self.shards[number as usize % SHARDS]
+    }
+
+    /// The frame of a number; an empty one when there is none.
+    pub(super) fn frame(&self, number: u64) -> Arc<Frame> {
+        let mut shard = self.shard(number).lock();
+        let frame = shard.frames.entry(number).or_insert_with(|| Arc::new(Frame::new(number, None)));
+        Arc::clone(frame)
+    }
+
+    /// A frame that a new node lies in.
+    pub(super) fn install(&self, page: Page) -> Arc<Frame> {
+        let (number, bytes) = (page.node.number, self.bytes_of(&page));
+        let frame = Arc::new(Frame::new(number, Some(page)));
+        frame.bytes.store(bytes, Ordering::Relaxed);
+        let before = self.shard(number).lock().frames.insert(number, frame.clone());
+        self.count(bytes, before.map_or(0, |before| before.bytes.load(Ordering::Relaxed)));
+        frame
+    }
+
+    /// Nobody uses the page any more; nobody looks for it.
+    pub(super) fn forget(&self, number: u64) {
+        let gone = self.shard(number).lock().frames.remove(&number);
+        self.count(0, gone.map_or(0, |gone| gone.bytes.load(Ordering::Relaxed)));
+    }
+
+    fn bytes_of(&self, page: &Page) -> u64 {
+        page.node.memory_bytes().max(self.page_bytes) as u64
+    }
+
+    fn count(&self, more: u64, less: u64) {
+        let mut kept = self.kept_bytes.lock();
+        assert!(*kept + more >= less, "a frame that goes was counted");
+        *kept = *kept + more - less;
+        self.charge.set(*kept);
+    }
+
+    /// Reads the page of an empty frame. Called without a latch.
+    pub(super) fn load(&self, frame: &Arc<Frame>) -> Result<()> {
+        if self.load_whole(frame)? {
+            return Ok(());
+        }
+        let number = frame.number;
+        Err(Error::corrupt(format!("page {number} of a table of method row is torn or damaged"))
+            .hint("restore the database from a backup"))
+    }
+
+    /// The same; false when the page is torn, or was never written.
+    pub(super) fn load_whole(&self, frame: &Arc<Frame>) -> Result<bool> {
+        let mut latched = frame.latch.write();
+        if latched.is_some() {
+            return Ok(true);
+        }
+        let Some(file) = self.file() else { return Ok(false) };
+        let mut page = None;
+        for _ in 0..READS {
+            page = read_node(&file, frame.number)?;
+            if page.is_some() {
+                break;
+            }
+        }
+        let Some(page) = page else { return Ok(false) };
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.last_found.fetch_max(page.record.0, Ordering::AcqRel);
+        let bytes = self.bytes_of(&page);
+        *latched = Some(page);
+        let shard = self.shard(frame.number).lock();
+        // One that was freed meanwhile is nobody's.
+        if shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame)) {
+            frame.bytes.store(bytes, Ordering::Relaxed);
+            self.count(bytes, 0);
+        }
+        drop(shard);
+        drop(latched);
+        self.make_room();
+        Ok(true)
+    }
+
+    /// Lets nodes go until all tables have no more than they may, or none can go.
+    pub(super) fn make_room(&self) {
+        let over = || self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max);
+        self.evict(over());
+        if over() > 0 {
+            self.pools.others(self).iter().for_each(|pool| pool.evict(over()));
+        }
+    }
+
+    /// Lets so many bytes of nodes go, if there are.
+    fn evict(&self, bytes: u64) {
+        if !self.is_ours || bytes == 0 || self.file.read().is_none() {
+            return;
+        }
+        let mut gone = 0;
+        for _ in 0..SHARDS {
+            let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
+            gone += self.evict_from(&mut self.shards[at].lock(), bytes - gone);
+            if gone >= bytes {
+                return;
+            }
+        }
+    }
+
+    /// Twice around at most: the first time takes the bits of use.
+    fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
+        let mut gone = 0;
+        for _ in 0..shard.frames.len() * 2 {
+            let next = shard.frames.range((Bound::Excluded(shard.hand), Bound::Unbounded)).next();
+            let Some((&number, frame)) = next.or_else(|| shard.frames.iter().next()) else { break };
+            shard.hand = number;
+            let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
+            if is_free && !frame.is_used.swap(false, Ordering::Relaxed) {
+                let bytes = frame.bytes.load(Ordering::Relaxed);
+                shard.frames.remove(&number);
+                self.count(0, bytes);
+                gone += bytes;
+            }
+            if gone >= bytes {
+                break;
+            }
+        }
+        gone
+    }
+}
+
+/// The node that begins on a page; none: a page of it is torn.
+fn read_node(file: &PagedFile, number: u64) -> Result<Option<Page>> {
+    let failed = |error| Error::io("reading a page of method row", &error);
+    let bytes = file.read(number).map_err(failed)?;
+    let Some(first) = DiskPage::read(&bytes, number) else { return Ok(None) };
+    let (record, mut next) = (first.record, first.next);
+    let (mut body, mut further) = (first.part.to_vec(), Vec::new());
+    let mut left = first.left - first.part.len();
+    while left > 0 {
+        let bytes = file.read(next).map_err(failed)?;
+        let page = DiskPage::read(&bytes, next | FURTHER);
+        let is_torn = |page: &DiskPage<'_>| page.record != record || page.left != left;
+        let Some(page) = page.filter(|page| !is_torn(page)) else { return Ok(None) };
+        body.extend_from_slice(page.part);
+        further.push(next);
+        (next, left) = (page.next, left.saturating_sub(page.part.len().max(1)));
+    }
+    let node = node_of(&body)?;
+    Ok((node.number == number).then_some(Page { node, record, further }))
+}

@@ -1,0 +1,205 @@
+//! A range of keys in pieces, and the partitions of a scan, which take one after the other.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use weft_contract::{LOCATION, LayerScan, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
+use weft_env::sync::Mutex;
+use weft_format::row_arrays::column_of_rows;
+use weft_format::{Error, Result, RowCodec, Schema};
+
+use super::super::pool::Page;
+use super::super::store::Store;
+use super::super::tree::Seek;
+use super::range::KeyRange;
+
+/// A partition finds so many pieces, about.
+const PIECES: usize = 4;
+/// A batch is made of rows of so many bytes, be they fewer than asked for.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Rows one behind the other.
+#[derive(Default)]
+struct Rows {
+    bytes: Vec<u8>,
+    places: Vec<Range<usize>>,
+}
+
+impl Rows {
+    fn push(&mut self, row: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(row);
+        self.places.push(start..self.bytes.len());
+    }
+}
+
+/// What the partitions of a scan share.
+struct Plan {
+    store: Arc<Store>,
+    request: ScanRequest,
+    schema: Arc<Schema>,
+    codec: RowCodec,
+    arrow: SchemaRef,
+    pieces: Mutex<VecDeque<KeyRange>>,
+    has_given_own: AtomicBool,
+    metrics: Arc<ScanMetrics>,
+}
+
+/// Starts a scan of a table.
+pub(in crate::row) fn start(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+    let range = KeyRange::new(schema, &store.keys, &request.predicates);
+    let pieces = if range.is_empty() { VecDeque::new() } else { cut(store, range, request.partition_count)? };
+    let metrics = Arc::new(ScanMetrics::default());
+    metrics.parts.fetch_add(1, Ordering::Relaxed);
+    let mut layer = LayerScan::new("pages");
+    layer.add(!pieces.is_empty());
+    *metrics.layers.lock() = vec![layer];
+    let plan = Arc::new(Plan {
+        store: store.shared(),
+        codec: RowCodec::new(schema),
+        arrow: scan_schema(schema, &request.projection),
+        schema: schema.clone(),
+        pieces: Mutex::new(pieces),
+        has_given_own: AtomicBool::new(false),
+        metrics: metrics.clone(),
+        request,
+    });
+    let partition = |_| {
+        let (plan, waiting) = (plan.clone(), VecDeque::new());
+        Box::new(LeafPartition { plan, piece: None, rows: Rows::default(), waiting }) as Box<dyn Partition>
+    };
+    Ok(ScanOutput { partitions: (0..plan.request.partition_count).map(partition).collect(), metrics })
+}
+
+/// Cuts a range at children of the root.
+fn cut(store: &Store, range: KeyRange, partition_count: usize) -> Result<VecDeque<KeyRange>> {
+    let starts = store.look_at_root(|page| {
+        let node = &page.node;
+        if node.is_leaf() { Vec::new() } else { (1..node.len()).map(|at| node.key(at)).collect::<Vec<_>>() }
+    })?;
+    let is_inside = |key: &Vec<u8>| *key > range.from && range.to.as_ref().is_none_or(|to| key < to);
+    let starts: Vec<Vec<u8>> = starts.into_iter().filter(is_inside).collect();
+    let every = starts.len().div_ceil(partition_count.max(1) * PIECES).max(1);
+    let mut pieces = VecDeque::new();
+    let mut from = range.from;
+    for start in starts.into_iter().skip(every - 1).step_by(every) {
+        pieces.push_back(KeyRange { from, to: Some(start.clone()) });
+        from = start;
+    }
+    pieces.push_back(KeyRange { from, to: range.to });
+    Ok(pieces)
+}
+
+impl Plan {
+    fn is_wanted(&self, row: &[u8]) -> bool {
+        let mut predicates = self.request.predicates.iter();
+        predicates.all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
+    }
+
+    /// Copies what the snapshot sees of a leaf from a key on; where the piece goes on, if it does.
+    fn read_leaf(&self, piece: &KeyRange, rows: &mut Rows) -> Result<Option<Vec<u8>>> {
+        let own = self.request.view.own.as_deref().filter(|own| !own.rows.is_empty());
+        self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        self.store.look_at_leaf(Seek::Key(&piece.from), true, |page: &Page| {
+            let node = &page.node;
+            let end = piece.to.as_ref().map_or(node.len(), |to| node.first_from(to));
+            for at in node.first_from(&piece.from)..end {
+                let cell = node.cell(at);
+                if own.is_some_and(|own| own.rows.contains_key(&*node.key(at))) {
+                    continue;
+                }
+                let seen = self.store.seen(&cell, || node.key(at), self.request.view.read_ts);
+                if let Some(seen) = seen.filter(|seen| self.is_wanted(seen.row())) {
+                    rows.push(seen.row());
+                }
+            }
+            node.high.clone().filter(|high| piece.to.as_ref().is_none_or(|to| high < to))
+        })
+    }
+
+    /// The transaction's own rows, once.
+    fn own_rows(&self) -> Rows {
+        let mut rows = Rows::default();
+        if let Some(own) = &self.request.view.own
+            && !self.has_given_own.swap(true, Ordering::AcqRel)
+        {
+            let staged = own.rows.values().filter_map(|staged| staged.row.as_deref());
+            staged.filter(|row| self.is_wanted(row)).for_each(|row| rows.push(row));
+        }
+        rows
+    }
+
+    fn batch(&self, rows: &Rows, places: &[Range<usize>]) -> Result<RecordBatch> {
+        let column = |&ordinal: &usize| -> ArrayRef {
+            if ordinal == LOCATION {
+                return Arc::new(Int64Array::new_null(places.len()));
+            }
+            let data_type = self.schema.columns[ordinal].data_type;
+            column_of_rows(&self.codec, data_type, ordinal, places.iter().map(|place| &rows.bytes[place.clone()]))
+        };
+        self.metrics.rows.fetch_add(places.len() as u64, Ordering::Relaxed);
+        let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
+        let columns = self.request.projection.iter().map(column).collect();
+        RecordBatch::try_new_with_options(self.arrow.clone(), columns, &options)
+            .map_err(|error| Error::internal(format!("a scan's columns do not fit its schema: {error}")))
+    }
+}
+
+/// A partition of a scan.
+struct LeafPartition {
+    plan: Arc<Plan>,
+    /// What it reads now.
+    piece: Option<KeyRange>,
+    rows: Rows,
+    waiting: VecDeque<RecordBatch>,
+}
+
+impl LeafPartition {
+    /// Makes batches of the rows that were read.
+    fn flush(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        for places in rows.places.chunks(self.plan.request.batch_rows.max(1)) {
+            self.waiting.push_back(self.plan.batch(&rows, places)?);
+        }
+        Ok(())
+    }
+}
+
+impl Partition for LeafPartition {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let plan = self.plan.clone();
+        loop {
+            if let Some(batch) = self.waiting.pop_front() {
+                return Ok(Some(batch));
+            }
+            let own = plan.own_rows();
+            if !own.places.is_empty() {
+                self.rows = own;
+                self.flush()?;
+                continue;
+            }
+            if self.piece.is_none() {
+                self.piece = plan.pieces.lock().pop_front();
+            }
+            let Some(mut piece) = self.piece.take() else {
+                self.flush()?;
+                match self.waiting.pop_front() {
+                    None => return Ok(None),
+                    batch => return Ok(batch),
+                }
+            };
+            if let Some(next) = plan.read_leaf(&piece, &mut self.rows)? {
+                piece.from = next;
+                self.piece = Some(piece);
+            }
+            let is_full = self.rows.places.len() >= plan.request.batch_rows || self.rows.bytes.len() >= BATCH_BYTES;
+            if is_full {
+                self.flush()?;
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How committed writes come in.
+//!
+//! ```text
+//!   apply(ts 44)   k1: b in its leaf since 12   ─▶ b [12, 44) to the undo, the new row in its place
+//!                  k2: not there                ─▶ a cell more; the leaf is too long: it is split
+//!                  k3: the page has it since 47 ─▶ nothing: the page was written with it, and read again (in place 2)
+//!   cut 44         nothing of it happens: it is on pages
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use weft_contract::{TableWrites, Write};
+use weft_format::{Error, Result, Timestamp};
+use weft_kernel::fault::active;
+use weft_kernel::read_again;
+
+use super::faults;
+use super::node::Node;
+use super::pool::{Frame, Page};
+use super::store::Store;
+
+/// What came of a change.
+struct Done {
+    /// The leaf is too long.
+    is_too_long: bool,
+    /// The change was behind all rows of the leaf.
+    comes_at_end: bool,
+    /// Rows more, or less.
+    rows: i64,
+}
+
+impl Write for Store {
+    fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+        assert!(writes.attachments.is_empty(), "a table that builds no files gets none (abilities 2)");
+        // What is given up is in the log alone.
+        if ts <= self.cut() || self.given_up.covers(ts) {
+            return Ok(());
+        }
+        for (key, staged) in &writes.rows {
+            let row = staged.row.as_deref();
+            let done = read_again(&*self.context.env.clock, || {
+                self.change_leaf(key, |frame, page| self.put(frame, page, ts, key, row))
+            })?;
+            self.rows.fetch_add(done.rows, Ordering::Relaxed);
+            if done.is_too_long && self.may_reshape() {
+                // A leaf that could not be split now, because of the disk or the log, is split by a later change.
+                drop(self.split_around(key, done.comes_at_end));
+            }
+        }
+        self.note_last(ts);
+        self.call_for_job();
+        Ok(())
+    }
+
+    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
+        self.given_up.set(ts, error);
+        // Given up 3.
+        self.note_last(ts);
+        true
+    }
+}
+
+impl Store {
+    /// Freezes when much has changed, and rings when a job can run.
+    fn call_for_job(&self) {
+        if self.frozen().is_none() {
+            let bytes = self.changes.lock().bytes + self.undo.bytes();
+            if bytes > self.changed_bytes_max {
+                self.freeze_all();
+            }
+        }
+        let services = &self.context.services;
+        if self.frozen().is_some_and(|frozen| frozen <= services.published()) && self.is_ours {
+            services.wake_jobs();
+        }
+    }
+
+    /// Gives a key its state of a commit: a row, or none.
+    fn put(&self, frame: &Frame, page: &mut Page, ts: Timestamp, key: &Arc<[u8]>, row: Option<&[u8]>) -> Done {
+        let node = &mut page.node;
+        let state = (ts, row.is_none());
+        let (mut rows, mut comes_at_end, mut has_changed) = (0, false, true);
+        match node.find(key) {
+            Ok(at) => {
+                let cell = node.cell(at);
+                let (since, is_dead) = (cell.since, cell.is_dead);
+                // It came with the page (contract: in place 2), or there is nothing to end.
+                if since >= ts || is_dead && row.is_none() {
+                    has_changed = false;
+                } else {
+                    if !is_dead && self.keeps_versions() {
+                        self.undo.keep(key, (since, ts), cell.value);
+                    }
+                    node.set(at, state, row.unwrap_or_default());
+                    rows = i64::from(is_dead) - i64::from(row.is_none());
+                }
+            }
+            Err(at) => match row {
+                Some(row) => {
+                    comes_at_end = at == node.len() && node.high.is_none();
+                    node.insert(at, key, state, row);
+                    rows = 1;
+                }
+                None => has_changed = false,
+            },
+        }
+        if has_changed {
+            self.note_row(frame, node, row.is_none());
+        }
+        Done { is_too_long: node.is_too_long(self.node_bytes_max()), comes_at_end, rows }
+    }
+
+    /// Notes that rows of a leaf have changed.
+    fn note_row(&self, frame: &Frame, node: &Node, is_dead: bool) {
+        let is_noted = frame.is_changed.load(Ordering::Acquire);
+        if is_dead || self.is_ours && !is_noted {
+            let mut changes = self.changes.lock();
+            self.note_changed(&mut changes, frame, node, None);
+            if is_dead {
+                changes.with_dead.insert(frame.number);
+            }
+        }
+    }
+
+    /// Whether somebody may read what is replaced: nobody while an opening reads the log.
+    fn keeps_versions(&self) -> bool {
+        self.may_reshape() && !active(faults::UNDO_NOT_KEPT)
+    }
+}

@@ -1,0 +1,267 @@
+//! What is special to method `row`, and its planted faults: with each of these deliberate bugs its test must fail, or
+//! the test is worth nothing.
+#![cfg(feature = "faults")]
+#![allow(clippy::unwrap_used, reason = "a test ends where what it makes cannot be made")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_env::sync::Mutex;
+use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Value, ValueRef};
+use weft_kernel::fault::{Fault, plant};
+use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
+use weft_tables::row::faults;
+use weft_tables::row_method;
+use weft_tables::testing::{conformance, crashes, scan_rows, transfers};
+
+/// Faults are planted for the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn tiny(page_bytes: u64) -> BTreeMap<String, String> {
+    BTreeMap::from([("page_bytes".to_owned(), page_bytes.to_string()), ("changed_bytes".to_owned(), "4096".to_owned())])
+}
+
+/// The first seed of the suite that does not end well.
+fn caught_by_suite(fault: Option<Fault>, seeds: u64) -> Option<u64> {
+    plant(fault);
+    let bad = |&seed: &u64| {
+        let options = conformance::Options {
+            seed,
+            steps: 200,
+            keys: [60, 300][(seed / 2 % 2) as usize],
+            rows_max: 12,
+            look_every: 5,
+            table: tiny([512, 1024][(seed % 2) as usize]),
+            row_table_bytes: 2_000,
+        };
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let body = move |env| conformance::run(&row_method(), &env, Path::new("db"), &options);
+        simulation.run(body) != RunEnd::Finished
+    };
+    let found = (0..seeds).find(bad);
+    plant(None);
+    found
+}
+
+/// The first seed of the crashes that does not end well.
+fn caught_by_crashes(fault: Option<Fault>, seeds: u64) -> Option<(u64, String)> {
+    plant(fault);
+    let run = |seed| crashes::run_with(&row_method(), seed, &tiny([512, 1024, 8192][(seed % 3) as usize])).err();
+    let found = (0..seeds).find_map(|seed| run(seed).map(|what| (seed, what)));
+    plant(None);
+    found
+}
+
+#[test]
+fn nothing_is_lost_from_tiny_pages() {
+    let _alone = ALONE.lock();
+    assert_eq!(caught_by_crashes(None, 30), None);
+}
+
+#[test]
+fn what_a_crash_leaves_tells_of_faults() {
+    let _alone = ALONE.lock();
+    let all = [
+        faults::ACCEPT_TORN_PAGES,
+        faults::SPLIT_WITHOUT_LINK,
+        faults::KEEP_FURTHER_PAGES,
+        faults::FORGET_CHANGED_WHILE_WRITTEN,
+    ];
+    let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_crashes(Some(*fault), 60).is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+#[test]
+fn the_suite_tells_of_faults() {
+    let _alone = ALONE.lock();
+    assert_eq!(caught_by_suite(None, 6), None);
+    let all = [faults::UNDO_NOT_KEPT, faults::PURGE_TOO_EARLY];
+    let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 30).is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+#[test]
+fn totals_stay_while_pages_are_split_and_written() {
+    let _alone = ALONE.lock();
+    for seed in 0..20 {
+        let options = transfers::Options {
+            seed,
+            keys: 40,
+            writers: 3,
+            transactions: 25,
+            readers: 2,
+            table: tiny(512),
+            row_table_bytes: 2_000,
+        };
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let body = move |env| transfers::run(&row_method(), &env, Path::new("db"), &options);
+        assert_eq!(simulation.run(body), RunEnd::Finished, "seed {seed}");
+    }
+}
+
+fn open(env: &Env, dir: &Path, memory_bytes: u64) -> Arc<Engine> {
+    let options = EngineOptions {
+        row_memory_bytes: memory_bytes,
+        cache_bytes: memory_bytes,
+        row_table_bytes: memory_bytes / 64,
+        log_segment_bytes: 1 << 20,
+        checkpoint_log_bytes: 4 << 20,
+        workers: 1,
+        ..EngineOptions::default()
+    };
+    Engine::open(env.clone(), dir, vec![row_method()], options).expect("opens")
+}
+
+fn make(engine: &Arc<Engine>, options: BTreeMap<String, String>) {
+    let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
+    let columns = vec![column("k", DataType::BigInt), column("v", DataType::Text)];
+    let mut txn = engine.begin().unwrap();
+    let mut new = NewTable::new("t", Schema::new(columns, vec![0]), "row");
+    new.options = options;
+    txn.create_table(new).unwrap();
+    txn.commit().unwrap();
+}
+
+fn key(table: &TableRef, k: i64) -> Vec<u8> {
+    table.keys.encode([ValueRef::Int(k)])
+}
+
+fn value(table: &TableRef, ts: weft_format::Timestamp, k: i64) -> Option<String> {
+    let mut values = Vec::new();
+    let is_there = table.read(&key(table, k), ts, &[1], &mut values).unwrap();
+    is_there.then(|| match &values[0] {
+        Value::Text(text) => text.to_string(),
+        other => panic!("{other:?} is no text"),
+    })
+}
+
+/// Rows in an order that is not that of their keys.
+fn scattered(count: i64) -> impl Iterator<Item = i64> {
+    (0..count).map(move |at| at * 7919 % count)
+}
+
+#[test]
+fn a_table_is_many_times_as_large_as_memory() {
+    let _alone = ALONE.lock();
+    let simulation = Simulation::new(SimOptions::seeded(1));
+    let end = simulation.run(|env| {
+        let (memory_bytes, rows) = (512 << 10, 12_000);
+        let dir = Path::new("db");
+        let engine = open(&env, dir, memory_bytes);
+        make(&engine, BTreeMap::new());
+        let text = |k: i64| format!("{k} ").repeat(60);
+        let keys: Vec<i64> = scattered(rows).collect();
+        for keys in keys.chunks(40) {
+            let mut txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            for &k in keys {
+                txn.insert(&table, &table.codec.encode([ValueRef::Int(k), ValueRef::Text(&text(k))])).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+        for again in 0..2 {
+            let engine = if again == 0 { engine.clone() } else { open(&env, dir, memory_bytes) };
+            let txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            let layers = table.table.layers();
+            let bytes = |name: &str| layers.iter().find(|layer| layer.layer == name).unwrap().bytes;
+            assert!(again > 0 || bytes("pages") > 6 * memory_bytes, "{layers:?}");
+            for k in scattered(rows).step_by(7) {
+                assert_eq!(value(&table, txn.read_ts(), k), Some(text(k)));
+            }
+            let found = scan_rows(&table, txn.view(&table).unwrap(), &[0], &[], 2, 100).unwrap();
+            assert_eq!(found.len() as i64, rows);
+            let from = Predicate::Compare { column: 0, op: CompareOp::GtEq, value: Value::Int(rows - 90) };
+            let found = scan_rows(&table, txn.view(&table).unwrap(), &[0], &[from], 1, 100).unwrap();
+            assert_eq!(found, (rows - 90..rows).map(|k| vec![Value::Int(k)]).collect::<Vec<_>>(), "in order");
+            let kept = table.table.layers().iter().find(|layer| layer.layer == "pages in memory").unwrap().bytes;
+            assert!(kept < 3 * memory_bytes, "{kept} bytes of pages are in memory: {:?}", table.table.layers());
+            drop(txn);
+            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+            engine.close().unwrap();
+        }
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+#[test]
+fn wide_rows_go_on_on_further_pages_and_give_them_back() {
+    let _alone = ALONE.lock();
+    let simulation = Simulation::new(SimOptions::seeded(2));
+    let end = simulation.run(|env| {
+        let dir = Path::new("db");
+        let mut engine = open(&env, dir, 8 << 20);
+        make(&engine, BTreeMap::from([("page_bytes".to_owned(), "512".to_owned())]));
+        let lengths = [3, 100_000, 700, 0, 40_000];
+        for round in 0..lengths.len() {
+            let mut txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            for k in 0..5 {
+                let text = "x".repeat(lengths[(round + k) % lengths.len()]);
+                let row = table.codec.encode([ValueRef::Int(k as i64), ValueRef::Text(&text)]);
+                if round == 0 {
+                    txn.insert(&table, &row).unwrap();
+                } else {
+                    txn.update(&table, &key(&table, k as i64), &row).unwrap();
+                }
+            }
+            txn.commit().unwrap();
+            engine.checkpoint().unwrap();
+            engine.close().unwrap();
+            engine = open(&env, dir, 8 << 20);
+            let txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            for k in 0..5 {
+                let found = value(&table, txn.read_ts(), k as i64).unwrap();
+                assert_eq!(found.len(), lengths[(round + k) % lengths.len()]);
+            }
+            drop(txn);
+            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+        }
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        (0..5).for_each(|k| assert!(txn.delete(&table, &key(&table, k)).unwrap()));
+        txn.commit().unwrap();
+        engine.checkpoint().unwrap();
+        let layers = table.table.layers();
+        let parts = |name: &str| layers.iter().find(|layer| layer.layer == name).unwrap().parts;
+        assert_eq!(parts("pages"), 1, "a table without rows is its root: {layers:?}");
+        assert!(parts("free pages") > 100, "{layers:?}");
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+/// Whether a table that a commit could not be installed in refuses who would see it, and answers who would not.
+fn refuses_what_was_given_up() -> bool {
+    let answer = Arc::new(Mutex::new(None));
+    let told = answer.clone();
+    let end = Simulation::new(SimOptions::seeded(3)).run(move |env| {
+        let engine = open(&env, Path::new("db"), 8 << 20);
+        make(&engine, BTreeMap::new());
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        txn.insert(&table, &table.codec.encode([ValueRef::Int(1), ValueRef::Text("a")])).unwrap();
+        let ts = txn.commit().unwrap();
+        assert!(table.table.give_up(ts.next(), &weft_format::Error::corrupt("planted")));
+        let read = |at| table.table.read_row(&key(&table, 1), at);
+        assert!(read(ts).unwrap().is_some(), "what was there before stays");
+        *told.lock() = Some(read(ts.next()).is_err() && table.table.unavailable().is_some());
+    });
+    assert_eq!(end, RunEnd::Finished);
+    let told = answer.lock();
+    told.expect("it was told")
+}
+
+#[test]
+fn a_table_that_was_given_up_refuses_who_would_see_it() {
+    let _alone = ALONE.lock();
+    assert!(refuses_what_was_given_up());
+    plant(Some(faults::FORGET_GIVEN_UP_ROWS));
+    let is_refused = refuses_what_was_given_up();
+    plant(None);
+    assert!(!is_refused, "that it was forgotten is not noticed");
+}
