@@ -16,7 +16,7 @@
 //! 3. Damaged pieces give an error, or other values, and never touch memory that is not theirs.
 //!
 //! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), sections 2
-//! to 4; [`levels`], [`schema`] and `front` say what was changed and why.
+//! to 4; [`schema`], `levels` and `front` say what was changed and why.
 
 mod assemble;
 mod cursor;
