@@ -138,6 +138,7 @@ fn steps_of(step: &ScalarValue) -> Option<Vec<FieldStep>> {
         ScalarValue::List(list) if list.len() == 1 && !list.value(0).is_empty() => {
             let items = list.value(0);
             let step = |at: usize| match ScalarValue::try_from_array(&items, at).ok()?.try_as_str()? {
+                Some(key) if key.trim().parse::<i64>().is_err() => Some(FieldStep::Key(key.into())),
                 Some(key) => Some(FieldStep::Either(key.into())),
                 None => None,
             };

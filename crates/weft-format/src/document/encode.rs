@@ -104,7 +104,8 @@ pub(crate) fn encode_documents<'a>(
     let (schema, odd) = infer(texts.clone(), columns_max);
     pause();
     let plan = Plan::new(&schema);
-    if plan.streams.is_empty() {
+    // What is written is what can be read: a schema has bounds, of depth and of nodes.
+    if plan.streams.is_empty() || DocumentSchema::from_bytes(&schema.to_bytes()).is_err() {
         return None;
     }
     let mut shredded = Shredded::new(&plan);

@@ -414,6 +414,9 @@ fn follow<'a>(text: &'a str, steps: &[FieldStep]) -> Option<&'a str> {
         }
         (Part::Array, FieldStep::Index(index)) => element_of(walker, *index)?,
         (Part::Array, FieldStep::Either(index)) => element_of(walker, index.trim().parse().ok()?)?,
+        // A scalar is the only element of itself, for `->` and `->>`.
+        (Part::Object, _) | (Part::Array, _) => return None,
+        (_, FieldStep::Index(0 | -1)) => text,
         _ => return None,
     };
     follow(found, after)

@@ -109,3 +109,15 @@ fn damaged_pieces_do_no_harm() {
     }
     assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
 }
+
+/// A schema with more nodes than a reader takes is none: the documents stay texts.
+#[test]
+fn what_is_written_can_be_read() {
+    let deep = |key: usize| format!("\"k{key:04}\": {}{key}{}", "[".repeat(60), "]".repeat(60));
+    let text = format!("{{{}}}", (0..1200).map(deep).collect::<Vec<_>>().join(", "));
+    let rows: Vec<Option<&str>> = vec![Some(&text); 64];
+    let mut trainer = SymbolTrainer::default();
+    if let Some(encoded) = encode_documents(rows.iter().copied(), COLUMNS_MAX, &mut trainer, &mut || {}) {
+        panic!("{} bytes that no reader takes", encoded.bytes.len());
+    }
+}

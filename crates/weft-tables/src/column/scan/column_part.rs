@@ -1,6 +1,7 @@
 //! A block of a column table.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -82,10 +83,13 @@ impl Plan {
     /// several, and one of wide rows may be far larger than the file.
     fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> usize {
         let table = &scan.part.table;
-        let stored = self.request.projection.iter().filter(|&&ordinal| ordinal < table.column_count());
+        // A field may be as long as its document.
+        let of_fields = self.fields.iter().map(|field| field.column);
+        let read: BTreeSet<usize> = self.request.projection.iter().copied().chain(of_fields).collect();
+        let stored = read.into_iter().filter(|&ordinal| ordinal < table.column_count());
         // What has one slice is small, and in pieces it is decoded row by row, which takes longer.
-        let cut = stored.filter(|&&ordinal| !table.is_uncut_text(ordinal, block));
-        let bytes: usize = cut.map(|&ordinal| table.decoded_text_bytes(ordinal, block)).sum();
+        let cut = stored.filter(|&ordinal| !table.is_uncut_text(ordinal, block));
+        let bytes: usize = cut.map(|ordinal| table.decoded_text_bytes(ordinal, block)).sum();
         let rows = table.block_rows(block);
         let decoded_rows = if selected * DENSE_ONE_IN >= rows { rows } else { selected };
         if bytes * decoded_rows <= PIECE_BYTES * rows || bytes < rows * WIDE_ROW_BYTES {
