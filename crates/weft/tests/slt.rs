@@ -156,12 +156,12 @@ fn tiny_rows() -> Configuration {
 }
 
 #[test]
-fn tiny_row_tables() {
+fn tiny_pages() {
     run(&tiny_rows());
 }
 
 #[test]
-fn tiny_row_tables_with_restarts() {
+fn tiny_pages_with_restarts() {
     run(&Configuration { restart: true, name: "restart", ..tiny_rows() });
 }
 
