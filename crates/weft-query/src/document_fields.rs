@@ -12,7 +12,6 @@
 
 use std::sync::Arc;
 
-use arrow::array::Array;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
@@ -23,11 +22,17 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use weft_expr::routines::Routine;
+use weft_expr::{Local, Style};
 use weft_format::document::{FieldPath, FieldStep};
+use weft_format::{DataType, Element, Value};
 use weft_kernel::table::ScanField;
 
 use super::routines::step_into_document;
 use super::scan::WeftScanExec;
+use super::types::value_of;
+
+/// The type of a path of several steps.
+const PATH: DataType = DataType::Array(Element::Text);
 
 /// Moves fields of documents into the scans.
 #[derive(Debug)]
@@ -122,28 +127,38 @@ fn field_of(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, FieldPath)> {
             Some(_) if !is_whole => return None,
             Some(_) => {}
         }
-        let mut taken = steps_of(step.downcast_ref::<Literal>()?.value())?;
+        let step = step.downcast_ref::<Literal>()?.value();
+        let mut taken = if signature.args.get(1) == Some(&PATH) { path_of(step)? } else { vec![step_of(step)?] };
         taken.reverse();
         steps.append(&mut taken);
         at = of;
     }
 }
 
-/// The steps that a constant says.
-fn steps_of(step: &ScalarValue) -> Option<Vec<FieldStep>> {
+/// The step that a constant says.
+fn step_of(step: &ScalarValue) -> Option<FieldStep> {
     Some(match step {
-        ScalarValue::Int16(Some(at)) => vec![FieldStep::Index((*at).into())],
-        ScalarValue::Int32(Some(at)) => vec![FieldStep::Index((*at).into())],
-        ScalarValue::Int64(Some(at)) => vec![FieldStep::Index(*at)],
-        ScalarValue::List(list) if list.len() == 1 && !list.value(0).is_empty() => {
-            let items = list.value(0);
-            let step = |at: usize| match ScalarValue::try_from_array(&items, at).ok()?.try_as_str()? {
-                Some(key) if key.trim().parse::<i64>().is_err() => Some(FieldStep::Key(key.into())),
-                Some(key) => Some(FieldStep::Either(key.into())),
-                None => None,
-            };
-            (0..items.len()).map(step).collect::<Option<Vec<_>>>()?
-        }
-        text => vec![FieldStep::Key((*text.try_as_str()?.as_ref()?).into())],
+        ScalarValue::Int16(Some(at)) => FieldStep::Index((*at).into()),
+        ScalarValue::Int32(Some(at)) => FieldStep::Index((*at).into()),
+        ScalarValue::Int64(Some(at)) => FieldStep::Index(*at),
+        text => FieldStep::Key((*text.try_as_str()?.as_ref()?).into()),
     })
+}
+
+/// The steps of a constant path, an array or its text.
+fn path_of(path: &ScalarValue) -> Option<Vec<FieldStep>> {
+    let path = match path.try_as_str() {
+        Some(text) => {
+            let text = Value::Text((*text.as_ref()?).into());
+            weft_expr::cast(text, DataType::Text, PATH, &Local::new(Style::default(), 0)).ok()?
+        }
+        None => value_of(path, PATH)?,
+    };
+    let Value::Array(keys) = path else { return None };
+    let step = |key: &Value| match key {
+        Value::Text(key) if key.trim().parse::<i64>().is_err() => Some(FieldStep::Key(key.clone())),
+        Value::Text(key) => Some(FieldStep::Either(key.clone())),
+        _ => None,
+    };
+    keys.values(DataType::Text).iter().map(step).collect::<Option<Vec<_>>>().filter(|steps| !steps.is_empty())
 }

@@ -15,8 +15,8 @@ use crate::document::text::{Part, Walker, unescaped};
 
 /// A member that fewer than one in so many values of its object have is rare.
 const RARE_ONE_IN: u64 = 512;
-/// Most columns of a stretch of rows.
-pub(crate) const COLUMNS_MAX: usize = 2_048;
+/// Most columns of a stretch of rows, the most frequent first: one row is put together of all of them.
+pub(crate) const COLUMNS_MAX: usize = 128;
 /// Most levels of all paths of a stretch of rows, about.
 const LEVELS_MAX: u64 = 1 << 24;
 

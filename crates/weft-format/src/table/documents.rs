@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use crate::bloom::hash_bytes;
 use crate::document::{
-    DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble, assemble_row, check,
-    element_numbers, encode_documents, statistics,
+    COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
+    assemble_row, check, element_numbers, encode_documents, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
@@ -34,9 +34,6 @@ use crate::value::ValueRef;
 const ROWS_MIN: usize = 64;
 /// Documents with fewer bytes are kept as texts.
 const BYTES_MIN: usize = 4 << 10;
-/// More columns than these are not made of the documents of a block, the most frequent first: one row is put together of
-/// all of them.
-const COLUMNS_OF_BLOCK: usize = 128;
 /// About so many documents tell what the texts of all would take.
 const SAMPLE_ROWS: usize = 256;
 
@@ -53,7 +50,7 @@ pub(crate) fn finish_documents(
     let mut trainer = std::mem::take(&mut builder.trainer);
     let is_new = trainer.is_new();
     let texts: Vec<Option<&str>> = builder.texts()?;
-    let encoded = encode_documents(texts.iter().copied(), COLUMNS_OF_BLOCK, &mut trainer, pause);
+    let encoded = encode_documents(texts.iter().copied(), COLUMNS_MAX, &mut trainer, pause);
     let encoded = encoded.filter(|encoded| encoded.bytes.len() < bytes_as_texts(&texts));
     let Some(encoded) = encoded else {
         if !is_new {

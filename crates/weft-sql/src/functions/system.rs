@@ -1,9 +1,7 @@
 //! Functions of the system beside those of users, of the same name: `pg_catalog` comes first in every search path.
 //!
 //! ```text
-//!   version() of a user       version()            the system's: it takes the same
-//!   lower(integer)            lower('X'), lower(7)  the system's, the user's: the types of the arguments decide
-//!   sum(text)                                       not made: which types aggregates take is not in the table
+//!   version(), lower(integer), sum(text)      not made: a call would have to tell them from the system's
 //! ```
 
 use weft_expr::builtins::{self, is_same};
@@ -33,11 +31,9 @@ pub(super) fn has(name: &str) -> bool {
         || weft_pgcatalog::function_names().any(|known| known == name)
 }
 
-/// Whether functions of users cannot have a name: which types the system's take is not known, so that a call may mean
-/// either.
+/// Whether functions of users cannot have a name: the system has functions of it, and a call may mean either.
 pub(crate) fn is_kept(name: &str) -> bool {
-    let is_choice = weft_expr::Function::by_name(name).is_some_and(weft_expr::Function::is_choice);
-    is_choice || AGGREGATES.contains(&name) || OTHERS.contains(&name)
+    has(name)
 }
 
 /// Whether a call means a function of a user although the system has one of the name: its arguments fit it better.

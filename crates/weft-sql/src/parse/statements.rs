@@ -67,6 +67,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(parts::with_named_subscripts(tokens));
     let tokens = merge::with_plain_actions(subqueries::written_plainly(rows_from::written_plainly(tokens)));
+    let tokens = tokens::signs_apart(tokens);
     let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
     let tokens = rows::written_plainly(tokens);
     let mut parser = parser(&tokens);

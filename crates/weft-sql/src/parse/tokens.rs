@@ -25,6 +25,33 @@ pub(super) fn tokenize(source: &str) -> Result<Vec<TokenWithSpan>> {
     })
 }
 
+/// Signs apart from the operator before them: `a->>-1` is `a ->> -1`. An operator ends with a sign only when it has one
+/// of `~ ! @ # % ^ & | ` ?`, as in PostgreSQL.
+pub(super) fn signs_apart(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let head_of = |token: &Token| match token {
+        Token::CustomBinaryOperator(op) if op.ends_with(['+', '-']) => {
+            let head = op.trim_end_matches(['+', '-']);
+            let is_apart = !head.is_empty() && !head.contains(['~', '!', '@', '#', '%', '^', '&', '|', '`', '?']);
+            is_apart.then(|| (head.to_owned(), op[head.len()..].to_owned()))
+        }
+        _ => None,
+    };
+    if !tokens.iter().any(|token| head_of(&token.token).is_some()) {
+        return tokens;
+    }
+    let mut made = Vec::with_capacity(tokens.len() + 1);
+    for token in tokens {
+        let Some((head, signs)) = head_of(&token.token) else {
+            made.push(token);
+            continue;
+        };
+        let head = Tokenizer::new(&PostgreSqlDialect {}, &head).tokenize().unwrap_or_default();
+        let signs = signs.chars().map(|sign| if sign == '-' { Token::Minus } else { Token::Plus });
+        made.extend(head.into_iter().chain(signs).map(|part| TokenWithSpan { token: part, span: token.span }));
+    }
+    made
+}
+
 /// Statements of one word that the SQL parser does not know.
 pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     let words: Vec<&Token> =

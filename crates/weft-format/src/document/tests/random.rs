@@ -111,7 +111,7 @@ fn random_documents_come_back() {
         if refs.iter().all(Option::is_none) {
             continue;
         }
-        let columns_max = [COLUMNS_MAX, 3, 17][seed as usize % 3];
+        let columns_max = [MANY_COLUMNS, 3, 17][seed as usize % 3];
         round_trip(&refs, columns_max);
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::document::infer::infer;
 
 fn schema_of(texts: &[Option<String>]) -> DocumentSchema {
-    infer(texts.iter().map(Option::as_deref), COLUMNS_MAX).0
+    infer(texts.iter().map(Option::as_deref), MANY_COLUMNS).0
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn keys_that_are_data_go_to_the_rest() {
     let text = |n: usize| format!("{{\"id\": {n}, \"of\": {{\"common\": true, \"key {n:06}\": {{\"x\": [{n}]}}}}}}");
     let texts: Vec<String> = (0..7_000).map(text).collect();
     let rows: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
-    let stored = round_trip(&rows, COLUMNS_MAX);
+    let stored = round_trip(&rows, MANY_COLUMNS);
     stored.read(|documents| {
         assert_eq!(documents.front.schema.column_count(), 2);
         let of = documents.front.schema.root.member("of").unwrap();
@@ -73,7 +73,7 @@ fn damaged_pieces_do_no_harm() {
     let texts = documents(5, 300, 4);
     let rows: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     let mut trainer = SymbolTrainer::default();
-    let encoded = encode_documents(rows.iter().copied(), COLUMNS_MAX, &mut trainer, &mut || {}).unwrap();
+    let encoded = encode_documents(rows.iter().copied(), MANY_COLUMNS, &mut trainer, &mut || {}).unwrap();
     let symbols =
         Some(Arc::new(SymbolTable::parse(&trainer.table()).unwrap_or_else(|_| SymbolTable::parse(&[0]).unwrap())));
     let mut random = Random(4);
@@ -117,7 +117,7 @@ fn what_is_written_can_be_read() {
     let text = format!("{{{}}}", (0..1200).map(deep).collect::<Vec<_>>().join(", "));
     let rows: Vec<Option<&str>> = vec![Some(&text); 64];
     let mut trainer = SymbolTrainer::default();
-    if let Some(encoded) = encode_documents(rows.iter().copied(), COLUMNS_MAX, &mut trainer, &mut || {}) {
+    if let Some(encoded) = encode_documents(rows.iter().copied(), MANY_COLUMNS, &mut trainer, &mut || {}) {
         panic!("{} bytes that no reader takes", encoded.bytes.len());
     }
 }

@@ -13,7 +13,7 @@ fn shapes_have_the_columns_of_the_paper_and_come_back() {
     for shape in Shape::ALL {
         let texts = texts(shape, 300);
         let rows: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
-        let stored = round_trip(&rows, COLUMNS_MAX);
+        let stored = round_trip(&rows, MANY_COLUMNS);
         let columns = stored.read(|documents| documents.front.schema.column_count());
         let bytes: usize = texts.iter().map(String::len).sum();
         println!("{shape:?}: {columns} columns, {} bytes a document, {} stored", bytes / 300, stored.bytes / 300);
