@@ -52,7 +52,7 @@ fn in_select(select: &mut Select, mut order: Option<&mut OrderBy>) {
     if !found.has_casts {
         return;
     }
-    let mut written = Written { numbers: found.numbers(), depth: 0 };
+    let mut written = Written { numbers: found.numbers(), depth: 0, inside: 0 };
     if written.numbers.is_empty() {
         return;
     }
@@ -175,6 +175,8 @@ fn bare(expr: &Expr) -> String {
 struct Written {
     numbers: HashMap<String, usize>,
     depth: usize,
+    /// How many expressions are around within one that was written anew, it included: what is in there stays.
+    inside: usize,
 }
 
 impl VisitorMut for Written {
@@ -191,12 +193,20 @@ impl VisitorMut for Written {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0
+        if self.inside > 0 {
+            self.inside += 1;
+        } else if self.depth == 0
             && !matches!(expr, Expr::Value(_))
             && let Some(number) = self.numbers.get(&expr.to_string())
         {
             let _ = VisitMut::visit(expr, &mut Numbered { number: *number, depth: 0 });
+            self.inside = 1;
         }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<()> {
+        self.inside = self.inside.saturating_sub(1);
         ControlFlow::Continue(())
     }
 }
