@@ -33,18 +33,18 @@ pub(super) fn taken_apart(statement: Statement) -> Result<Statement> {
         }
         Statement::Insert(mut insert) => {
             let with = insert.source.as_mut().and_then(|source| source.with.take());
-            let apart = of_statement(with, SetExpr::Insert(Statement::Insert(insert)))?;
-            Ok(match apart {
-                Apart::Parts(query) => Statement::Query(query),
-                // As it was: WITH stands behind INSERT.
-                Apart::None(with, SetExpr::Insert(Statement::Insert(mut insert))) => {
-                    if let Some(source) = &mut insert.source {
-                        source.with = with;
-                    }
-                    Statement::Insert(insert)
-                }
-                Apart::None(..) => return Err(Error::internal("an INSERT stays one")),
-            })
+            let (with, body) = match of_statement(with, SetExpr::Insert(Statement::Insert(insert)))? {
+                Apart::Parts(query) => return Ok(Statement::Query(query)),
+                Apart::None(with, body) => (with, body),
+            };
+            // As it was: WITH stands behind INSERT.
+            let SetExpr::Insert(Statement::Insert(mut insert)) = *body else {
+                return Err(Error::internal("an INSERT stays one"));
+            };
+            if let Some(source) = &mut insert.source {
+                source.with = with;
+            }
+            Ok(Statement::Insert(insert))
         }
         update @ Statement::Update(_) => of_writing(update, SetExpr::Update),
         delete @ Statement::Delete(_) => of_writing(delete, SetExpr::Delete),
@@ -55,13 +55,14 @@ pub(super) fn taken_apart(statement: Statement) -> Result<Statement> {
 
 /// A statement without WITH.
 fn of_writing(statement: Statement, body: impl Fn(Statement) -> SetExpr) -> Result<Statement> {
-    Ok(match of_statement(None, body(statement))? {
-        Apart::Parts(query) => Statement::Query(query),
-        Apart::None(_, SetExpr::Update(statement) | SetExpr::Delete(statement) | SetExpr::Merge(statement)) => {
-            statement
-        }
-        Apart::None(..) => return Err(Error::internal("a statement stays one")),
-    })
+    let body = match of_statement(None, body(statement))? {
+        Apart::Parts(query) => return Ok(Statement::Query(query)),
+        Apart::None(_, body) => body,
+    };
+    match *body {
+        SetExpr::Update(statement) | SetExpr::Delete(statement) | SetExpr::Merge(statement) => Ok(statement),
+        _ => Err(Error::internal("a statement stays one")),
+    }
 }
 
 /// What became of a statement.
@@ -69,7 +70,7 @@ enum Apart {
     /// It has parts now.
     Parts(Box<Query>),
     /// Nothing: its WITH, and itself.
-    None(Option<With>, SetExpr),
+    None(Option<With>, Box<SetExpr>),
 }
 
 fn of_statement(with: Option<With>, body: SetExpr) -> Result<Apart> {
@@ -77,7 +78,7 @@ fn of_statement(with: Option<With>, body: SetExpr) -> Result<Apart> {
     *query.body = body;
     query.with = with;
     let is_part = of_query(&mut query)?;
-    Ok(if is_part { Apart::Parts(query) } else { Apart::None(query.with.take(), *query.body) })
+    Ok(if is_part { Apart::Parts(query) } else { Apart::None(query.with.take(), query.body) })
 }
 
 /// Whether a query has parts that lock rows then.
