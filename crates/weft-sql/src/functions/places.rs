@@ -33,6 +33,7 @@ use super::volatile::{counts_of, gives_rows, has_names, is_of_rows, is_repeatabl
 use crate::dml::select;
 use crate::expr::{AGGREGATES, function_name};
 use crate::parse::{fold, parse_expression};
+use crate::queries::has_of_its_own;
 use crate::types;
 
 /// The expression in the place of a call.
@@ -473,31 +474,6 @@ fn limit_to_one(query: &mut Query) {
 
 /// Whether a query has one row whatever there is: it has no FROM, or aggregates without groups.
 fn has_one_row(query: &Query) -> bool {
-    struct Aggregates(usize);
-    impl Visitor for Aggregates {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.0 += 1;
-            ControlFlow::Continue(())
-        }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.0 -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call)
-                    if self.0 == 0 && call.over.is_none() && AGGREGATES.contains(&function_name(call).as_str()) =>
-                {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
     let SetExpr::Select(body) = &*query.body else { return false };
     let is_ungrouped = matches!(&body.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
     if !is_ungrouped || body.having.is_some() || query.limit_clause.is_some() {
@@ -510,5 +486,8 @@ fn has_one_row(query: &Query) -> bool {
                 _ => false,
             });
     }
-    body.projection.iter().any(|item| item.visit(&mut Aggregates(0)).is_break())
+    has_of_its_own(&body.projection, |part| match part {
+        Expr::Function(call) => call.over.is_none() && AGGREGATES.contains(&function_name(call).as_str()),
+        _ => false,
+    })
 }

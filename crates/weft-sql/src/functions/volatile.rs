@@ -8,6 +8,7 @@ use weft_expr::builtins::{self, Volatility};
 
 use super::scope::parameter;
 use crate::expr::{AGGREGATES, function_name};
+use crate::queries::has_of_its_own;
 
 /// Functions that may give another value each time, or do something, and are not in the table of functions.
 const VOLATILE: &[&str] = &[
@@ -127,32 +128,10 @@ pub(super) fn gives_rows(expr: &Expr) -> bool {
 
 /// Whether an expression has an aggregate or a window function of its own query.
 pub(super) fn is_of_rows(expr: &Expr) -> bool {
-    struct OfRows(usize);
-    impl Visitor for OfRows {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.0 += 1;
-            ControlFlow::Continue(())
-        }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.0 -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(call)
-                    if self.0 == 0 && (call.over.is_some() || AGGREGATES.contains(&function_name(call).as_str())) =>
-                {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut OfRows(0)).is_break()
+    has_of_its_own(expr, |part| match part {
+        Expr::Function(call) => call.over.is_some() || AGGREGATES.contains(&function_name(call).as_str()),
+        _ => false,
+    })
 }
 
 #[cfg(test)]
