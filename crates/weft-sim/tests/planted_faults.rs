@@ -146,8 +146,16 @@ fn first_failure_of_conformance() -> Option<(u64, String)> {
     (0..SEEDS).find_map(|seed| {
         let table = BTreeMap::from([("column_table_bytes".to_owned(), "4096".to_owned())]);
         let row_table_bytes = 2_000;
-        let options =
-            conformance::Options { seed, steps: 300, keys: 40, rows_max: 12, look_every: 50, table, row_table_bytes };
+        let options = conformance::Options {
+            seed,
+            steps: 300,
+            keys: 40,
+            rows_max: 12,
+            look_every: 50,
+            table,
+            row_table_bytes,
+            columns: false,
+        };
         let body = move |env| conformance::run(&column_method(), &env, Path::new("db"), &options);
         match Simulation::new(SimOptions::seeded(seed)).run(body) {
             RunEnd::Finished => None,

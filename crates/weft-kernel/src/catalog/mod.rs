@@ -23,6 +23,7 @@
 
 mod building;
 mod codec;
+mod columns_ref;
 mod fields;
 mod index_ref;
 mod life;
@@ -35,6 +36,7 @@ mod versions;
 
 pub use crate::log::SequenceValue;
 pub use codec::{decode_def, encode_def};
+pub use columns_ref::ColumnsRef;
 pub use index_ref::IndexRef;
 pub use objects::{Object, ObjectKind};
 pub use sequence::SequenceOptions;

@@ -275,8 +275,10 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repa
                 return crate::index::fold(payloads);
             }
             match catalog.and_then(|catalog| catalog.by_id(id)) {
-                Some(Relation::Table(table)) => method(&methods, &table.def.method)?.fold(payloads),
-                Some(Relation::Index(_)) => crate::index::fold(payloads),
+                Some(relation) => match relation.stored_by() {
+                    Some(name) => method(&methods, name)?.fold(payloads),
+                    None => crate::index::fold(payloads),
+                },
                 None => Err(Error::internal(format!("relation {id} is not in the catalog"))),
             }
         }),

@@ -420,7 +420,7 @@ impl Transaction {
     pub fn table_in(&self, namespace: SchemaId, name: &str) -> Result<TableRef> {
         match self.relation(namespace, name) {
             Some(Relation::Table(found)) => Ok(found),
-            Some(Relation::Index(_)) => {
+            Some(Relation::Index(_) | Relation::Columns(_)) => {
                 Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table"))
             }
             None => Err(undefined_table(name)),

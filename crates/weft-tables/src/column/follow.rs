@@ -164,6 +164,10 @@ impl Store {
 
     fn behind(&self, table: &Arc<RowTable>, cut: Timestamp, ended: &mut Vec<Ended>) -> Result<Arc<RowTable>> {
         if table.from > cut {
+            if self.is_derived {
+                // Derived 3.
+                table.for_each(|key, place| ended.push((key.to_vec(), place.chunk.insert_ts(place.slot))));
+            }
             return Ok(table.clone());
         }
         let (shape, budget) = (self.shape(), self.context.services.row_budget().clone());
@@ -173,6 +177,10 @@ impl Store {
         table.for_each(|key, place| {
             let (began, death) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
             if began > cut {
+                if self.is_derived {
+                    // Derived 3.
+                    ended.push((key.to_vec(), began));
+                }
                 later.push((began, key.to_vec(), place.clone()));
             } else if death > cut && death != Timestamp::MAX {
                 ended.push((key.to_vec(), death));
@@ -205,7 +213,11 @@ impl Store {
                 Ok(position) => position.map(|position| Ok((part, position))),
                 Err(error) => Some(Err(error)),
             });
-            let Some((part, position)) = found.transpose()? else {
+            let found = found.transpose()?;
+            if found.is_none() && self.is_derived {
+                continue;
+            }
+            let Some((part, position)) = found else {
                 let name = &self.context.def.name;
                 return Err(Error::corrupt(format!(
                     "a row of table \"{name}\" that ended at {death} is in no file of the switch in the log"
