@@ -155,9 +155,13 @@ pub trait Columns: Send + Sync {
     /// Builds files of rows as of the snapshot that it is made from: they are durable when this returns, and attached
     /// by the commit that makes it. The rows of one call, and of all calls, have different keys.
     fn build(&self, batches: &[RecordBatch]) -> Result<Attachment>;
-    /// All that the log has was fed. These keys changed where it was not: in files of the table that are beyond its own
-    /// cut. From here on it is fed all that happens. Called once, before anybody reads; an error leaves it given up.
+    /// Recovery has fed all that the log has. These keys changed where it was not: in what the table has on disk beyond
+    /// the cut of the index. From here on it is fed all that happens. Called before anybody reads; after an error it is
+    /// given up.
     fn amend(&self, changes: &Amendments);
+    /// A follower has fed all that the log has, and of what changed up to `ts` it could not feed all: the index shows
+    /// itself when a switch has brought that ([`Upkeep::follow`](crate::Upkeep::follow)).
+    fn lacks_up_to(&self, ts: Timestamp);
     /// From `ts` on it is not what the table is (columns 2); its cut stays, so the log does.
     fn give_up(&self, ts: Timestamp, error: &Error);
     /// Whether a registered snapshot sees it whole.

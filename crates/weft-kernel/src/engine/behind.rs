@@ -150,12 +150,18 @@ impl Behind {
     }
 
     /// Gives each index the entries of these rows. `give_up` leaves out a table of which a file cannot be read.
-    pub(super) fn feed(self, catalog: &Catalog, mut give_up: impl FnMut(TableId, &Error) -> Result<()>) -> Result<()> {
+    /// A follower's column indexes get what they lack by a switch.
+    pub(super) fn feed(
+        self,
+        catalog: &Catalog,
+        follows: bool,
+        mut give_up: impl FnMut(TableId, &Error) -> Result<()>,
+    ) -> Result<()> {
         if active(Fault::FORGET_REDO_ENTRY) {
             return Ok(());
         }
         let fed: BTreeSet<TableId> = self.rows.keys().copied().collect();
-        self.feed_rows(catalog, &mut give_up)?;
+        self.feed_rows(catalog, follows, &mut give_up)?;
         // The others have missed nothing.
         let others = catalog.all().into_iter().filter_map(Relation::into_columns);
         let others = others.filter(|columns| !fed.contains(&columns.table())).filter_map(|columns| columns.index);
@@ -163,7 +169,12 @@ impl Behind {
         Ok(())
     }
 
-    fn feed_rows(self, catalog: &Catalog, give_up: &mut impl FnMut(TableId, &Error) -> Result<()>) -> Result<()> {
+    fn feed_rows(
+        self,
+        catalog: &Catalog,
+        follows: bool,
+        give_up: &mut impl FnMut(TableId, &Error) -> Result<()>,
+    ) -> Result<()> {
         for (id, rows) in self.rows {
             let Some(table) = catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
                 continue;
@@ -173,7 +184,7 @@ impl Behind {
             let fed = if table.table.unavailable().is_some() {
                 Ok(false)
             } else {
-                feed_rows(&table, &indexes, &columns, &rows)
+                feed_rows(&table, &indexes, (&columns, follows), &rows)
             };
             if let Err(error) = &fed {
                 if !concerns_files(error) {
@@ -222,10 +233,13 @@ fn leave_unfed(index: &IndexRef, rows: &BTreeMap<Vec<u8>, Timestamp>) {
 fn feed_rows(
     table: &TableRef,
     indexes: &[IndexRef],
-    columns: &[&ColumnIndex],
+    (columns, follows): (&[&ColumnIndex], bool),
     rows: &BTreeMap<Vec<u8>, Timestamp>,
 ) -> Result<bool> {
-    amend(table, columns, rows)?;
+    match follows {
+        true => columns.iter().for_each(|index| index.note_lacking(rows.values().copied())),
+        false => amend(table, columns, rows)?,
+    }
     let mut value = Vec::new();
     for (key, ts) in rows {
         // What an index has in its files is read no more: a part that cannot be read concerns who needs it.

@@ -206,7 +206,7 @@ impl Redo {
         let mut behind = std::mem::take(&mut self.behind);
         behind.read_missed(&self.env, &self.services, announced)?;
         let catalog = self.catalog.clone();
-        behind.feed(&catalog, |id, error| {
+        behind.feed(&catalog, self.mode != Mode::Recovery, |id, error| {
             if !self.is_left_out(error) {
                 return Err(error.clone());
             }
@@ -353,7 +353,7 @@ impl Redo {
         // Pages are ahead: what follows for the table is there already, and is not staged.
         if table.table.in_place().is_some()
             && !table.column_indexes().is_empty()
-            && let Some(key) = change.key()
+            && let Change::Update { key, .. } | Change::Delete { key } = &change
             && matches!(table.table.newest(key), Ok(None))
         {
             self.behind.note_of_columns(ts, table, &change);

@@ -139,7 +139,7 @@ pub struct ColumnIndex {
     /// Rows of the table.
     pub(super) table_codec: Arc<RowCodec>,
     /// Rows of the index.
-    codec: RowCodec,
+    pub(super) codec: RowCodec,
     pub(super) rows: Weak<dyn Table>,
     pub(super) table_schema: Arc<Schema>,
     pub(super) context: TableContext,
@@ -256,7 +256,7 @@ impl ColumnIndex {
         self.stored().build(&projected)
     }
 
-    /// All that the log has was fed; see [`Columns::amend`]. Rows are the table's.
+    /// See [`Columns::amend`]. Rows are the table's.
     pub(crate) fn amend<'a>(&self, changes: impl Iterator<Item = (&'a [u8], Timestamp, Option<Arc<[u8]>>)>) {
         let lacking = changes.filter(|(_, ts, _)| self.lacks(*ts));
         let amendment = |(key, ts, row): (&[u8], Timestamp, Option<Arc<[u8]>>)| {
@@ -264,6 +264,14 @@ impl ColumnIndex {
         };
         let changes: Amendments = lacking.map(amendment).collect();
         self.stored().amend(&changes);
+    }
+
+    /// See [`Columns::lacks_up_to`]: of these changes a follower's index has not all.
+    pub(crate) fn note_lacking(&self, changes: impl Iterator<Item = Timestamp>) {
+        match changes.filter(|ts| self.lacks(*ts)).max() {
+            Some(last) => self.stored().lacks_up_to(last),
+            None => self.stored().amend(&Amendments::new()),
+        }
     }
 
     /// From `ts` on it is not what the table is; see [`Columns::give_up`].

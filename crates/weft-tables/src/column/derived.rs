@@ -13,13 +13,14 @@
 //!    one exactly when the table says so; when not, the index is given up, and scans go to the table.
 //! 2. Until all that the log has was fed ([`Columns::amend`]), nobody knows: rows may be missing that the table has in
 //!    its pages. A row is looked for in any case then, and one that goes without being there leaves antimatter.
-//! 3. A follower that has joined so may lack versions that a switch brings in its files. What it has beyond the cut
-//!    ends them, as antimatter does (`follow.rs`).
+//! 3. A follower that has joined may lack versions for good: it shows itself when a switch has brought them. What it
+//!    has beyond the cut ends what the files have of these keys, as antimatter does, and of the parts that stay it
+//!    takes the marks over that the switch names (`follow.rs`).
 //!
 //! Concurrency and crash: as the store. A commit's changes are put in under one mark lock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
 use weft_contract::{
@@ -39,6 +40,10 @@ pub(crate) struct DerivedRows {
     store: Store,
     /// All that the log has was fed (derived 2).
     is_settled: AtomicBool,
+    /// A follower's rows lack something up to here; 0: nothing.
+    lacking: AtomicU64,
+    /// Snapshots from here on see it whole; MAX while something is lacking.
+    whole_from: AtomicU64,
 }
 
 /// What happens to the row of a key.
@@ -54,7 +59,12 @@ impl DerivedRows {
     pub(crate) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<DerivedRows> {
         let mut store = Store::open(context, recovered)?;
         store.is_derived = true;
-        Ok(DerivedRows { store, is_settled: AtomicBool::new(false) })
+        Ok(DerivedRows {
+            store,
+            is_settled: AtomicBool::new(false),
+            lacking: AtomicU64::new(0),
+            whole_from: AtomicU64::new(0),
+        })
     }
 
     fn take_in(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
@@ -117,9 +127,12 @@ impl DerivedRows {
             }
             let layout = store.layout();
             let change = Change { key, row: row.as_ref(), base: None };
-            // Fed later than that: it is what the table has.
-            let is_later = self.find(&layout, key)?.is_some_and(|site| began(&site) >= ts);
-            if is_later || !self.end(&layout, ts, &change)? {
+            // What the table has already: fed later, or not changed in the columns that are here.
+            let is_there = match self.find(&layout, key)? {
+                Some(site) => began(&site) >= ts || row.as_deref() == Some(&*site.row()?),
+                None => row.is_none(),
+            };
+            if is_there || !self.end(&layout, ts, &change)? {
                 continue;
             }
             let mut filling = layout.row_table_of(ts).filling();
@@ -180,7 +193,14 @@ impl Columns for DerivedRows {
             let first = changes.values().map(|(ts, _)| *ts).min().unwrap_or_default();
             self.give_up(first.max(self.store.cut().next()), &error);
         }
-        self.is_settled.store(true, Ordering::Release);
+        if self.lacking.load(Ordering::Acquire) == 0 {
+            self.is_settled.store(true, Ordering::Release);
+        }
+    }
+
+    fn lacks_up_to(&self, ts: Timestamp) {
+        self.lacking.fetch_max(ts.0, Ordering::AcqRel);
+        self.whole_from.store(u64::MAX, Ordering::Release);
     }
 
     fn give_up(&self, ts: Timestamp, error: &Error) {
@@ -188,7 +208,8 @@ impl Columns for DerivedRows {
     }
 
     fn shows(&self, read_ts: Timestamp) -> bool {
-        !self.store.given_up.covers(read_ts) && self.store.layout().floor <= read_ts
+        let floor = self.store.layout().floor.0.max(self.whole_from.load(Ordering::Acquire));
+        !self.store.given_up.covers(read_ts) && floor <= read_ts.0
     }
 
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
@@ -250,6 +271,13 @@ impl Upkeep for DerivedRows {
     }
 
     fn follow(&self, switch: &FileSwitch) -> Result<()> {
-        self.store.follow(switch)
+        self.store.follow(switch)?;
+        let is_brought = switch.cut.0 >= self.lacking.load(Ordering::Acquire);
+        if is_brought && self.whole_from.load(Ordering::Acquire) == u64::MAX {
+            // Older snapshots may see ended what ended earlier.
+            let last = self.store.context.services.last_sequenced().max(switch.cut);
+            self.whole_from.store(last.0, Ordering::Release);
+        }
+        Ok(())
     }
 }

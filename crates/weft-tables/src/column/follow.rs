@@ -65,6 +65,9 @@ impl Store {
             let part = before.part(*file).expect("what is removed was looked for in columns_after");
             self.ended_in(part, switch.cut, &mut ended)?;
         }
+        if self.is_derived {
+            self.take_marks_over(&before, &payload, switch.cut);
+        }
         let rows = self.rows_behind(&before, switch.cut, &mut ended)?;
         if !active(faults::FOLLOW_WITHOUT_MARKS) {
             self.mark_followed(&added, &ended)?;
@@ -82,6 +85,15 @@ impl Store {
         let limit = self.droppable(switch.cut);
         self.layout().parts().iter().for_each(|part| part.marks.forget(limit));
         Ok(())
+    }
+
+    /// Marks of parts that stay, which this node may not have set (derived 3).
+    fn take_marks_over(&self, before: &Layout, payload: &Payload, cut: Timestamp) {
+        for (file, positions) in &payload.marks {
+            let Some(part) = before.part(*file) else { continue };
+            let missing = positions.iter().filter(|position| !part.marks.is_marked(**position));
+            missing.for_each(|position| drop(part.marks.set(*position, cut)));
+        }
     }
 
     /// What the payload says of files is what the edit says.
@@ -223,7 +235,9 @@ impl Store {
                     "a row of table \"{name}\" that ended at {death} is in no file of the switch in the log"
                 )));
             };
-            part.marks.set(position, *death);
+            if !self.is_derived || !part.marks.is_marked(position) {
+                part.marks.set(position, *death);
+            }
         }
         Ok(())
     }
