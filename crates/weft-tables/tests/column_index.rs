@@ -6,11 +6,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use weft_contract::{ScanRequest, TableDef};
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
+use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
-use weft_tables::row_method;
-use weft_tables::testing::{conformance, crashes};
+use weft_kernel::index::NewColumnIndex;
+use weft_kernel::{Engine, EngineOptions, NewTable, Transaction};
+use weft_tables::testing::{conformance, crashes, rows_of};
+use weft_tables::{column_method, row_method};
 
 /// Faults are planted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -81,4 +85,67 @@ fn what_a_crash_leaves_tells_of_faults() {
         plant(None);
         assert!(found.is_some(), "not noticed: {fault:?}");
     }
+}
+
+/// What a transaction that began before another's commit makes an index of.
+fn made_behind_another() -> RunEnd {
+    let simulation = Simulation::new(SimOptions::seeded(1));
+    simulation.run(|env| {
+        let methods = vec![row_method(), column_method()];
+        let engine = Engine::open(env, Path::new("db"), methods, EngineOptions::default()).unwrap();
+        let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: true };
+        let mut txn = engine.begin().unwrap();
+        let schema = Schema::new(vec![column("k"), column("v"), column("w")], vec![0]);
+        txn.create_table(NewTable::new("t", schema, "row")).unwrap();
+        txn.commit().unwrap();
+        let mut maker = engine.begin().unwrap();
+        let mut other = engine.begin().unwrap();
+        let table = other.table("t").unwrap();
+        let row = |v: i64| table.codec.encode([ValueRef::Int(1), ValueRef::Int(v), ValueRef::Int(0)]);
+        other.insert(&table, &row(7)).unwrap();
+        other.commit().unwrap();
+        let t = maker.table("t").unwrap();
+        maker.create_column_index(&t, NewColumnIndex::new("c", vec![1])).unwrap();
+        maker.commit().unwrap();
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+        // A column that it does not have is not covered, one that it has is; a transaction with own rows reads the table.
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        let request = |txn: &Transaction, projection: &[usize]| ScanRequest {
+            view: txn.view(&table).unwrap(),
+            projection: projection.to_vec(),
+            predicates: Vec::new(),
+            partition_count: 1,
+            batch_rows: 10,
+        };
+        assert!(table.scan_columns(&request(&txn, &[2]), &[]).unwrap().is_none());
+        let output = table.scan_columns(&request(&txn, &[1]), &[]).unwrap().unwrap();
+        assert_eq!(output.metrics.index.lock().as_deref(), Some("c"));
+        assert_eq!(rows_of(output, 1, 10).unwrap(), [[Value::Int(7)]]);
+        txn.update(&table, &table.keys.encode([ValueRef::Int(1)]), &row(8)).unwrap();
+        assert!(table.scan_columns(&request(&txn, &[1]), &[]).unwrap().is_none());
+        txn.commit().unwrap();
+        // The index goes with its column.
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        let drop_v = |def: &mut TableDef| {
+            let mut schema = (*def.schema).clone();
+            schema.drop_column(1);
+            def.schema = schema.into();
+            Ok(())
+        };
+        txn.alter_table(&table, drop_v).unwrap();
+        txn.commit().unwrap();
+        assert!(engine.column_indexes().is_empty());
+    })
+}
+
+#[test]
+fn who_committed_before_it_was_made_is_in_it() {
+    let _alone = ALONE.lock();
+    assert_eq!(made_behind_another(), RunEnd::Finished);
+    plant(Some(Fault::COLUMNS_OLD_SNAPSHOT));
+    let end = made_behind_another();
+    plant(None);
+    assert_ne!(end, RunEnd::Finished, "the fault is noticed");
 }

@@ -12,7 +12,7 @@
 //! 1. A row that is fed ends the alive version of its key, if there is one (columns 3). In the ordinary course there is
 //!    one exactly when the table says so; when not, the index is given up, and scans go to the table.
 //! 2. Until all that the log has was fed ([`Columns::amend`]), nobody knows: rows may be missing that the table has in
-//!    its pages. A row is looked for in any case then, and one that goes without being there leaves antimatter.
+//!    its pages. A row is looked for in any case then, and one that goes leaves antimatter.
 //! 3. A follower that has joined may lack versions for good: it shows itself when a switch has brought them. What it
 //!    has beyond the cut ends what the files have of these keys, as antimatter does, and of the parts that stay it
 //!    takes the marks over that the switch names (`follow.rs`).
@@ -102,7 +102,8 @@ impl DerivedRows {
             Some(site @ Site::Row(..)) if began(&site) >= ts => Ok(false),
             Some(site) => {
                 self.store.end(&site, ts);
-                Ok(change.row.is_some())
+                // It may be an older one than the table had.
+                Ok(change.row.is_some() || change.base.is_none())
             }
             None if matches!(change.base, Some(Base::Version(..))) => {
                 let name = &self.store.context.def.name;
@@ -129,7 +130,8 @@ impl DerivedRows {
             let change = Change { key, row: row.as_ref(), base: None };
             // What the table has already: fed later, or not changed in the columns that are here.
             let is_there = match self.find(&layout, key)? {
-                Some(site) => began(&site) >= ts || row.as_deref() == Some(&*site.row()?),
+                Some(site @ Site::Row(..)) if began(&site) >= ts => true,
+                Some(site) => row.as_deref() == Some(&*site.row()?),
                 None => row.is_none(),
             };
             if is_there || !self.end(&layout, ts, &change)? {
@@ -147,11 +149,11 @@ impl DerivedRows {
     }
 }
 
-/// When a version began, as far as the layout knows without a look into files: there it was before what is fed now.
+/// When a version in memory began; those in files were there before what is fed now.
 fn began(site: &Site<'_>) -> Timestamp {
     match site {
         Site::Row(_, place) => place.chunk.insert_ts(place.slot),
-        Site::Column(part, _) => part.attached_at().unwrap_or_default(),
+        Site::Column(..) => Timestamp(0),
     }
 }
 

@@ -92,7 +92,9 @@ impl Store {
         for (file, positions) in &payload.marks {
             let Some(part) = before.part(*file) else { continue };
             let missing = positions.iter().filter(|position| !part.marks.is_marked(**position));
-            missing.for_each(|position| drop(part.marks.set(*position, cut)));
+            missing.for_each(|position| {
+                part.marks.set(*position, cut);
+            });
         }
     }
 

@@ -47,7 +47,9 @@ impl Suite {
                 if named.is_empty() {
                     named.push(visible[0]);
                 }
-                txn.create_column_index(&table, NewColumnIndex::new("c1", named)).expect("makes it");
+                let options = [("granularity_bytes".to_owned(), "32768".to_owned())].into();
+                let new = NewColumnIndex { options, ..NewColumnIndex::new("c1", named) };
+                txn.create_column_index(&table, new).expect("makes it");
             }
         }
         if self.random.below(6) == 0 {
