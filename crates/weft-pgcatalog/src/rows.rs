@@ -246,7 +246,8 @@ fn classes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     for index in scope.indexes(snapshot) {
         let columns = index.parts.len() + index.included.len();
         let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
-        add(Class { method: 403, bytes: snapshot.figures.index(index.oid), rows: 0.0, owned_as: index.table, ..class });
+        let (method, bytes) = (if index.of_columns { 9004 } else { 403 }, snapshot.figures.index(index.oid));
+        add(Class { method, bytes, rows: 0.0, owned_as: index.table, ..class });
     }
     for view in scope.views(snapshot) {
         let options = view.options.iter().map(text).collect::<Vec<_>>();
