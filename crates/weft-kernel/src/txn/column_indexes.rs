@@ -56,7 +56,7 @@ impl Transaction {
         let context = t.context_of_index(def.clone(), &self.core().env, &self.core().services);
         let index = ColumnIndex::open(context, &*method, RecoveredTable::default(), &t.as_indexed())?;
         // It has missed nothing of what it will be fed.
-        index.amend(std::iter::empty());
+        index.note_lacking(std::iter::empty());
         let columns = ColumnsRef::new(def, index.clone());
         self.ddl.push(OwnDdl::Create(columns.clone().into()));
         self.journal.note(|| Step::Ddl);
