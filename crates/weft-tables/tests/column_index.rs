@@ -1,5 +1,5 @@
-//! Column indexes of row tables, and their planted faults: with each of these deliberate bugs its test must fail, or the
-//! test is worth nothing.
+//! Column indexes of row tables, and their planted faults: with each of these deliberate bugs its test must fail, or
+//! the test is worth nothing.
 #![cfg(feature = "faults")]
 #![allow(clippy::unwrap_used, reason = "a test ends where what it makes cannot be made")]
 
@@ -108,7 +108,7 @@ fn made_behind_another() -> RunEnd {
         maker.create_column_index(&t, NewColumnIndex::new("c", vec![1])).unwrap();
         maker.commit().unwrap();
         assert_eq!(engine.check().unwrap(), Vec::<String>::new());
-        // A column that it does not have is not covered, one that it has is; a transaction with own rows reads the table.
+        // A column that it does not have is not covered, one that it has is; who has own rows reads the table.
         let mut txn = engine.begin().unwrap();
         let table = txn.table("t").unwrap();
         let request = |txn: &Transaction, projection: &[usize]| ScanRequest {

@@ -165,6 +165,7 @@ impl ColumnIndex {
             return Err(damaged(&def));
         }
         let ordinals = all_columns(&t.def.schema, &named);
+        debug_assert!(ordinals.is_sorted_by(|a, b| a < b), "columns are found by search (columns 1)");
         if ordinals.len() != def.schema.columns.len() {
             return Err(damaged(&def));
         }
@@ -262,6 +263,7 @@ impl ColumnIndex {
         changed: impl Iterator<Item = (&'a [u8], Timestamp)>,
         read: impl Fn(&[u8]) -> Result<Option<Arc<[u8]>>>,
     ) -> Result<()> {
+        assert!(self.ready_ts() < Timestamp::MAX, "what lacks something was made (columns 2)");
         let mut changes = Amendments::new();
         for (key, ts) in changed.filter(|(_, ts)| self.lacks(*ts)) {
             changes.insert(key.into(), (ts, read(key)?.map(|row| self.project(&row))));
