@@ -48,6 +48,7 @@ impl ColumnsRef {
     /// The same column index under a later definition.
     pub(crate) fn with_def(&self, def: Arc<TableDef>) -> ColumnsRef {
         assert_eq!(def.id, self.def.id, "a definition is of its own relation");
+        assert_eq!(def.options, self.def.options, "a column index keeps its table and its columns");
         ColumnsRef { def, ..self.clone() }
     }
 
@@ -77,7 +78,8 @@ impl ColumnsRef {
     }
 
     pub(super) fn set_made(&self, ts: Timestamp) {
-        self.made_at.store(ts.0, Ordering::Release);
+        let before = self.made_at.swap(ts.0, Ordering::AcqRel);
+        assert_eq!(before, Timestamp::MAX.0, "another definition changes nothing in when it was made (columns 2)");
         if let Some(index) = &self.index {
             index.set_ready(ts);
         }

@@ -165,7 +165,7 @@ impl Behind {
         // The others have missed nothing.
         let others = catalog.all().into_iter().filter_map(Relation::into_columns);
         let others = others.filter(|columns| !fed.contains(&columns.table())).filter_map(|columns| columns.index);
-        others.for_each(|index| index.amend(std::iter::empty()));
+        others.for_each(|index| index.note_lacking(std::iter::empty()));
         Ok(())
     }
 
@@ -212,12 +212,7 @@ fn amend(table: &TableRef, columns: &[&ColumnIndex], rows: &BTreeMap<Vec<u8>, Ti
         if active(Fault::COLUMNS_FORGET_AMENDMENTS) {
             continue;
         }
-        let lacking = rows.iter().filter(|(_, ts)| index.lacks(**ts));
-        let mut changes: Vec<(&[u8], Timestamp, Option<Arc<[u8]>>)> = Vec::new();
-        for (key, ts) in lacking {
-            changes.push((key, *ts, table.table.read_row(key, Timestamp::MAX)?));
-        }
-        index.amend(changes.into_iter());
+        index.amend(rows.iter().map(|(key, ts)| (&key[..], *ts)), |key| table.table.read_row(key, Timestamp::MAX))?;
     }
     Ok(())
 }

@@ -165,6 +165,7 @@ impl ColumnIndex {
             return Err(damaged(&def));
         }
         let ordinals = all_columns(&t.def.schema, &named);
+        debug_assert!(ordinals.is_sorted_by(|a, b| a < b), "columns are found by search (columns 1)");
         if ordinals.len() != def.schema.columns.len() {
             return Err(damaged(&def));
         }
@@ -256,14 +257,19 @@ impl ColumnIndex {
         self.stored().build(&projected)
     }
 
-    /// See [`Columns::amend`]. Rows are the table's.
-    pub(crate) fn amend<'a>(&self, changes: impl Iterator<Item = (&'a [u8], Timestamp, Option<Arc<[u8]>>)>) {
-        let lacking = changes.filter(|(_, ts, _)| self.lacks(*ts));
-        let amendment = |(key, ts, row): (&[u8], Timestamp, Option<Arc<[u8]>>)| {
-            (Arc::from(key), (ts, row.map(|row| self.project(&row))))
-        };
-        let changes: Amendments = lacking.map(amendment).collect();
+    /// See [`Columns::amend`]: of these changes, those that it lacks. `read` gives the rows of the table now.
+    pub(crate) fn amend<'a>(
+        &self,
+        changed: impl Iterator<Item = (&'a [u8], Timestamp)>,
+        read: impl Fn(&[u8]) -> Result<Option<Arc<[u8]>>>,
+    ) -> Result<()> {
+        assert!(self.ready_ts() < Timestamp::MAX, "what lacks something was made (columns 2)");
+        let mut changes = Amendments::new();
+        for (key, ts) in changed.filter(|(_, ts)| self.lacks(*ts)) {
+            changes.insert(key.into(), (ts, read(key)?.map(|row| self.project(&row))));
+        }
         self.stored().amend(&changes);
+        Ok(())
     }
 
     /// See [`Columns::lacks_up_to`]: of these changes a follower's index has not all.

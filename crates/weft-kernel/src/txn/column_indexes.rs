@@ -56,10 +56,11 @@ impl Transaction {
         let context = t.context_of_index(def.clone(), &self.core().env, &self.core().services);
         let index = ColumnIndex::open(context, &*method, RecoveredTable::default(), &t.as_indexed())?;
         // It has missed nothing of what it will be fed.
-        index.amend(std::iter::empty());
+        index.note_lacking(std::iter::empty());
         let columns = ColumnsRef::new(def, index.clone());
         self.ddl.push(OwnDdl::Create(columns.clone().into()));
         self.journal.note(|| Step::Ddl);
+        assert!(!self.has_files(t), "the rows of a table that gets one are committed, or staged one by one");
         if !own {
             self.fill_columns(t, &columns, &index)?;
         }
@@ -76,6 +77,7 @@ impl Transaction {
         let mut built = Attachment { files: Vec::new(), rows: 0, payload: Vec::new(), replaced: None };
         let result = self.build_columns(t, index, as_of, &mut built);
         timeline.release(read_ts);
+        debug_assert!(built.files.is_empty() == (built.rows == 0), "each file has rows, and each row a file");
         if let Err(error) = result {
             weft_contract::Derived::discard(index, &built);
             return Err(error);

@@ -29,7 +29,6 @@ use weft_kernel::index::STORED_BY;
 use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, Follower, History, NewTable, TableRef, Transaction};
 
-use self::columns::Scanned;
 use super::model::Model;
 use super::random::Prng;
 use super::rows::scan_rows;
@@ -123,6 +122,13 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
     assert!(suite.went_back > 0, "no snapshot of the past was there");
     assert!(suite.by_columns > 0 || !options.columns, "no scan was answered by a column index");
     suite.refuses_columns();
+}
+
+/// A scan, and what it gives, in order.
+struct Scanned<'a> {
+    projection: &'a [usize],
+    predicates: &'a [Predicate],
+    expected: &'a [Vec<Value>],
 }
 
 struct Suite {

@@ -100,7 +100,7 @@ pub fn run_with(
     run_made(&Made { method: method.clone(), options: table.clone(), columns: false }, seed)
 }
 
-/// The same of a table that has a column index: after each opening, and of each follower, it is compared with the table.
+/// The same of a table that has a column index: after each opening, and of each follower, both are compared.
 pub fn run_with_columns(
     method: &Arc<dyn Method>,
     seed: u64,

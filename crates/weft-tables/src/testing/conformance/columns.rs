@@ -2,11 +2,11 @@
 //! the table's are, at every snapshot.
 
 use weft_contract::{ReadView, ScanRequest};
-use weft_format::{Code, Predicate, Value};
+use weft_format::{Code, Value};
 use weft_kernel::index::NewColumnIndex;
 use weft_kernel::{SchemaId, TableRef};
 
-use super::{Suite, TABLE, values_for};
+use super::{Scanned, Suite, TABLE, values_for};
 use crate::testing::rows::rows_of;
 
 impl Suite {
@@ -37,8 +37,8 @@ impl Suite {
                     let goes = there && self.random.below(2) == 0;
                     match there {
                         true if goes => assert!(txn.delete(&table, &key).expect("deletes")),
-                        true => drop(txn.update(&table, &key, &row).expect("updates")),
-                        false => drop(txn.insert(&table, &row).expect("inserts")),
+                        true => txn.update(&table, &key, &row).expect("updates"),
+                        false => txn.insert(&table, &row).expect("inserts"),
                     }
                     changed = Some((key, (!goes).then_some(row)));
                 }
@@ -90,11 +90,4 @@ impl Suite {
             assert_eq!(error.code(), Code::FeatureNotSupported, "{TABLE}: {error}");
         }
     }
-}
-
-/// A scan, and what it gives, in order.
-pub(super) struct Scanned<'a> {
-    pub(super) projection: &'a [usize],
-    pub(super) predicates: &'a [Predicate],
-    pub(super) expected: &'a [Vec<Value>],
 }
