@@ -129,7 +129,7 @@ impl Decimal {
     }
 }
 
-pub(crate) const POWERS: [f64; 19] =
+const POWERS: [f64; 19] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 
 impl Form {
@@ -163,6 +163,15 @@ impl Form {
             Form::Pointed(scale) => Decimal { mantissa, scale }.trimmed(1),
             Form::Each => Decimal { mantissa, scale },
         }
+    }
+
+    /// The value of a stored mantissa of any form but [`Form::Each`]; its digits may be others.
+    #[inline]
+    pub(crate) fn number_untrimmed(self, mantissa: i64) -> Decimal {
+        let (Form::Fixed(scale) | Form::Trimmed(scale) | Form::Pointed(scale)) = self else {
+            return Decimal { mantissa, scale: 0 };
+        };
+        Decimal { mantissa, scale }
     }
 
     pub(crate) fn code(self) -> [u8; 2] {

@@ -202,7 +202,7 @@ fn encode_stream(
             }
         };
         let skips = if count == level_count { Vec::new() } else { skips(at + 1) };
-        front.columns[at] = Some(ColumnFront { count, first_piece, form, skips, bounds });
+        front.columns[at] = Some(Box::new(ColumnFront { count, first_piece, form, skips, bounds }));
     }
     Some(front)
 }

@@ -104,6 +104,8 @@ enum Found<'a> {
 pub(crate) struct FieldBuilder {
     sink: Sink,
     others: usize,
+    /// Of the texts among its values.
+    bytes: usize,
 }
 
 impl FieldPath {
@@ -171,6 +173,9 @@ impl FieldPath {
             if !is_found {
                 builder.push(Found::Missing);
             }
+            if builder.bytes > documents.bytes_max {
+                return Err(damaged("its documents are longer than they were"));
+            }
         }
         Ok(builder.finish())
     }
@@ -194,13 +199,13 @@ impl<'a> Source<'a> {
             if node.has_stream {
                 sources.push(Source { node, only_raw: true, steps: left });
             }
-            let Some(member) = node.members.iter().find(|member| member.name == *key) else {
+            let Some(member) = node.member(key) else {
                 if let Some(rest) = &node.rest {
                     sources.push(Source { node: rest, only_raw: false, steps: left });
                 }
                 return sources;
             };
-            (node, left) = (&member.node, after);
+            (node, left) = (member, after);
         }
         sources.push(Source { node, only_raw: false, steps: left });
         sources
@@ -216,7 +221,7 @@ enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(documents: &'a Documents<'_>, source: &Source<'a>) -> Reader<'a> {
+    fn new(documents: &'a Documents<'a>, source: &Source<'a>) -> Reader<'a> {
         let own = || Box::new(documents.cursor(source.node.streams.start));
         match source {
             Source { only_raw: true, steps, .. } => Reader::Raw(own(), steps),
@@ -290,7 +295,7 @@ impl FieldBuilder {
             DataType::Boolean => Sink::Bool(BooleanBuilder::new()),
             other => return Err(Error::internal(format!("fields of documents are not read as {other}"))),
         };
-        Ok(FieldBuilder { sink, others: 0 })
+        Ok(FieldBuilder { sink, others: 0, bytes: 0 })
     }
 
     /// Adds a value without parts, whose level was just taken.
@@ -302,7 +307,10 @@ impl FieldBuilder {
             }
             Tag::String => {
                 return cursor.text(tag, scratch, |text| match &mut self.sink {
-                    Sink::Text(builder) => builder.append_value(text),
+                    Sink::Text(builder) => {
+                        self.bytes += text.len();
+                        builder.append_value(text);
+                    }
                     _ => {
                         let mut quoted = Vec::with_capacity(text.len() + 2);
                         super::text::quote(text, &mut quoted);
@@ -334,6 +342,7 @@ impl FieldBuilder {
             }
             Found::Text(text) => (Some(text), small_number(text)),
         };
+        self.bytes += text.map_or(0, str::len);
         let is_other = match &mut self.sink {
             Sink::Jsonb(builder) => {
                 builder.append_option(text);
@@ -351,7 +360,12 @@ impl FieldBuilder {
             }
             Sink::Float(builder) => {
                 let numeral = || text.filter(|text| starts_number(text)).and_then(|text| text.parse().ok());
-                let float = number.map(Decimal::to_f64).or_else(numeral);
+                // A number beyond all doubles is none, as one that is not zero and rounds to it.
+                let is_double = |float: &f64| {
+                    let is_zero = || text.is_none_or(|text| !text.bytes().any(|byte| matches!(byte, b'1'..=b'9')));
+                    float.is_finite() && (*float != 0.0 || is_zero())
+                };
+                let float = number.map(Decimal::to_f64).or_else(|| numeral().filter(is_double));
                 builder.append_option(float);
                 float.is_none()
             }

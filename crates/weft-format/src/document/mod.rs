@@ -19,6 +19,7 @@
 //! to 4; [`schema`], `levels` and `front` say what was changed and why.
 
 mod assemble;
+mod check;
 mod cursor;
 mod decimal;
 mod elements;
@@ -36,6 +37,7 @@ mod shred;
 mod tests;
 mod text;
 
+pub(crate) use check::check;
 pub(crate) use cursor::Documents;
 pub use elements::ElementNumbers;
 pub(crate) use elements::element_numbers;
@@ -44,8 +46,9 @@ pub use field::{FieldPath, FieldStep, FieldValues};
 pub use front::Bounds;
 #[cfg(test)]
 pub(crate) use front::ON_DISK;
+pub(crate) use front::attach_front;
 pub(crate) use infer::COLUMNS_MAX;
 pub use levels::Tag;
 pub use read::PathStatistics;
-pub(crate) use read::{assemble, assemble_row, check, statistics};
+pub(crate) use read::{assemble, assemble_row, statistics};
 pub use schema::DocumentSchema;

@@ -1,9 +1,9 @@
-//! What is done with the pieces of documents as a whole: assembling, checking, saying what is known of each path.
+//! What is done with the pieces of documents as a whole: assembling, saying what is known of each path.
 
 use crate::document::assemble::Assembler;
-use crate::document::cursor::{Documents, test};
-use crate::document::front::{Bounds, damaged, piece_count};
-use crate::document::levels::{Level, Tag};
+use crate::document::cursor::Documents;
+use crate::document::front::{Bounds, damaged};
+use crate::document::levels::Tag;
 use crate::document::schema::Node;
 use crate::encoding::{Block, Kind, plain_block};
 use crate::error::Result;
@@ -30,44 +30,6 @@ pub(crate) fn assemble_row(documents: &Documents<'_>, row: usize) -> Result<Bloc
     let found = Assembler::new(documents, &documents.plan.root).read(row, &mut bytes)?;
     let end = u32::try_from(bytes.len()).map_err(|_| damaged("a document has 4 GiB and more"))?;
     plain_block(Kind::Text, &[end], &bytes, &[u64::from(found.is_some())])
-}
-
-/// Tests everything that reading takes on trust: each stream and column against what the front says of it.
-pub(crate) fn check(documents: &Documents<'_>) -> Result<()> {
-    for (number, front) in documents.front.streams.iter().enumerate() {
-        let mut cursor = documents.cursor(number);
-        let mut counts = [0_u32; Tag::ALL.len()];
-        let mut scratch = Vec::new();
-        let plan = &documents.plan.streams[number];
-        for _ in 0..front.level_count {
-            match cursor.next()? {
-                Level::Tag(tag) if !plan.has(tag) => return Err(damaged("a path has a value of another kind")),
-                Level::Tag(tag) => {
-                    counts[tag as usize] += 1;
-                    match tag {
-                        Tag::Number => cursor.number().map(|_| ())?,
-                        _ if tag.column().is_some() => cursor.text(tag, &mut scratch, |_| ())?,
-                        _ => {}
-                    }
-                }
-                Level::Stop(depth) if depth > plan.depth => return Err(damaged("a path stops behind its end")),
-                Level::Stop(_) | Level::End(_) => {}
-            }
-        }
-        if counts != front.counts {
-            return Err(damaged("a path has other values than its front counts"));
-        }
-        for (column, tag) in front.columns.iter().zip(Tag::WITH_VALUES) {
-            let Some(column) = column else { continue };
-            let kind = if tag == Tag::Number { Kind::Int64 } else { Kind::Text };
-            for piece in 0..piece_count(column.count) {
-                let block = (documents.load)(column.first_piece as usize + piece)?;
-                test(&block, kind, column.count, piece)?;
-                block.check()?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// What the front knows of one path.

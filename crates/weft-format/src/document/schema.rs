@@ -181,6 +181,16 @@ impl DocumentSchema {
         count
     }
 
+    /// About how many bytes it has in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let mut bytes = 0;
+        self.root.each(&mut |node| {
+            bytes += size_of::<Node>();
+            bytes += node.members.iter().map(|(name, _)| size_of::<Box<str>>() + name.len()).sum::<usize>();
+        });
+        bytes
+    }
+
     /// The schema as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();

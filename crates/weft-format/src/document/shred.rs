@@ -13,7 +13,7 @@ use crate::document::plan::{Plan, PlanNode};
 use crate::document::text::{Part, Walker, compare_keys, unescaped};
 
 /// Rows between two places of a stream that are known, so that a row is found without reading those before it.
-pub(crate) const SKIP_ROWS: usize = 256;
+pub(crate) const SKIP_ROWS: usize = 1_024;
 
 /// The streams and columns of some documents.
 pub(crate) struct Shredded {

@@ -112,7 +112,8 @@ impl ColumnTable {
         each: impl FnOnce(&Documents<'_>) -> Result<R>,
     ) -> Result<R> {
         let load = |piece: usize| self.slice(cache, column, block, piece);
-        let documents = Documents::open(self.block_rows(block), self.piece_count(column, block), &load);
+        let bytes = self.document_bytes(column, block);
+        let documents = Documents::open(self.block_rows(block), self.piece_count(column, block), bytes, &load);
         documents.and_then(|documents| each(&documents)).map_err(|error| match error.code() {
             crate::error::Code::DataCorrupted if !error.message().starts_with("column table file") => {
                 self.noted(self.in_block(column, block, error))

@@ -101,7 +101,7 @@ fn damaged_pieces_do_no_harm() {
             continue;
         };
         let load = |piece: usize| -> Result<Arc<Block>> { Ok(pieces[piece].clone()) };
-        let found = Documents::open(rows.len(), pieces.len(), &load).and_then(|documents| {
+        let found = Documents::open(rows.len(), pieces.len(), usize::MAX, &load).and_then(|documents| {
             check(&documents)?;
             assemble(&documents, None)
         });
