@@ -12,7 +12,6 @@ use crate::document::decimal::Decimal;
 use crate::document::front::{Bounds, ColumnFront, StreamFront, damaged, piece_count};
 use crate::document::levels::{Level, Tag};
 use crate::document::plan::StreamPlan;
-use crate::document::shred::SKIP_ROWS;
 use crate::encoding::Kind;
 use crate::error::Result;
 use crate::value::ValueRef;
@@ -41,8 +40,8 @@ fn check_stream(mut cursor: Cursor<'_>, front: &StreamFront, plan: &StreamPlan, 
     let mut row = 0;
     let mut is_within = false;
     while cursor.level() < front.level_count {
-        if !is_within && row % SKIP_ROWS == 0 {
-            check_skips(front, row / SKIP_ROWS, cursor.level(), &counts)?;
+        if !is_within && row % plan.skip_rows() == 0 {
+            check_skips(front, row / plan.skip_rows(), cursor.level(), &counts)?;
         }
         let level = cursor.next()?;
         match level {

@@ -10,14 +10,16 @@
 //! 2. Values are counted when one is wanted, from the last place before it that was counted or that the front names: who
 //!    reads a row pays for the paths that the row has.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::document::decimal::{Decimal, Form};
 use crate::document::front::{ColumnFront, OpenFront, StreamFront, damaged, piece_count};
 use crate::document::levels::{Level, Tag};
-use crate::document::plan::StreamPlan;
-use crate::document::shred::SKIP_ROWS;
+use crate::document::plan::{ARRAY_SKIP_ROWS, SKIP_ROWS, StreamPlan};
 use crate::encoding::{BLOCK_ROWS, Block, Kind, UNIT_ROWS};
 use crate::error::{Error, Result};
 
@@ -30,7 +32,14 @@ pub(crate) struct Documents<'a> {
     pub(crate) load: Load<'a>,
     /// How many bytes all texts have.
     pub(crate) bytes_max: usize,
+    windows: RefCell<Windows>,
 }
+
+/// The levels that were decoded last of each run of pieces, and of so many levels: equal streams share them.
+type Windows = HashMap<(u32, usize), Window>;
+
+/// Levels as numbers, and where they start: those of one unit of a piece.
+type Window = (usize, Rc<Vec<u16>>);
 
 impl Deref for Documents<'_> {
     type Target = OpenFront;
@@ -49,7 +58,7 @@ impl<'a> Documents<'a> {
             Some(open) => open,
             None => Arc::new(OpenFront::read(&block, rows, pieces)?),
         };
-        Ok(Documents { open, load, bytes_max })
+        Ok(Documents { open, load, bytes_max, windows: RefCell::default() })
     }
 
     /// A cursor on a stream, before the first row.
@@ -62,8 +71,8 @@ impl<'a> Documents<'a> {
             at: 0,
             counted: 0,
             values: [0; 4],
-            window: (0, Vec::new()),
-            levels: None,
+            windows: &self.windows,
+            window: (0, Rc::default()),
             blocks: [const { None }; 5],
         }
     }
@@ -82,10 +91,8 @@ pub(crate) struct Cursor<'a> {
     counted: usize,
     /// Values of each column that belong to those.
     values: [usize; 4],
-    /// Levels as numbers, and where they start: those of one unit of a piece.
-    window: (usize, Vec<u16>),
-    /// The piece of levels that was last used.
-    levels: Option<(usize, Arc<Block>)>,
+    windows: &'a RefCell<Windows>,
+    window: Window,
     /// The piece of values that was last used of each column, and of scales.
     blocks: [Option<(usize, Arc<Block>)>; 5],
 }
@@ -125,14 +132,18 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn load_window(&mut self, at: usize) -> Result<()> {
         let (piece, unit) = (at / BLOCK_ROWS, at % BLOCK_ROWS / UNIT_ROWS);
-        if !matches!(&self.levels, Some((known, _)) if *known == piece) {
-            let block = (self.load)(self.front.first_piece as usize + piece)?;
+        let start = piece * BLOCK_ROWS + unit * UNIT_ROWS;
+        let first_piece = self.front.first_piece;
+        let mut windows = self.windows.borrow_mut();
+        let window = windows.entry((first_piece, self.front.level_count)).or_default();
+        if window.0 != start || window.1.is_empty() {
+            let block = (self.load)(first_piece as usize + piece)?;
             test(&block, Kind::Int16, self.front.level_count, piece)?;
-            self.levels = Some((piece, block));
+            // Who still reads the one of before keeps it.
+            block.unit_words(unit, Rc::make_mut(&mut window.1));
+            window.0 = start;
         }
-        let block = self.levels.as_ref().map(|(_, block)| block).ok_or_else(cut_off)?;
-        block.unit_words(unit, &mut self.window.1);
-        self.window.0 = piece * BLOCK_ROWS + unit * UNIT_ROWS;
+        self.window = window.clone();
         Ok(())
     }
 
@@ -164,9 +175,9 @@ impl<'a> Cursor<'a> {
             (self.row, self.at) = (row, row);
             return Ok(());
         }
-        let known = row / SKIP_ROWS;
-        if known > self.row / SKIP_ROWS {
-            self.row = known * SKIP_ROWS;
+        let known = row / ARRAY_SKIP_ROWS;
+        if known > self.row / ARRAY_SKIP_ROWS {
+            self.row = known * ARRAY_SKIP_ROWS;
             self.at = self.front.level_skips.get(known).map_or(self.row, |&at| at as usize);
         }
         while self.row < row {

@@ -134,23 +134,23 @@ const POWERS: [f64; 19] =
 
 impl Form {
     /// The form that takes the least for these numbers, and their mantissas in it.
-    pub(crate) fn of(numbers: &[Decimal]) -> (Form, Vec<i64>) {
-        let first = numbers.first().map_or(0, |number| number.scale);
-        let scale = numbers.iter().map(|number| number.scale).max().unwrap_or(0);
-        let all_have = |scale_min: u8| numbers.iter().all(|number| number.trimmed(scale_min) == *number);
-        let form = if numbers.iter().all(|number| number.scale == first) {
-            return (Form::Fixed(first), numbers.iter().map(|number| number.mantissa).collect());
+    pub(crate) fn of(numbers: impl Iterator<Item = Decimal> + Clone) -> (Form, Vec<i64>) {
+        let first = numbers.clone().next().map_or(0, |number| number.scale);
+        let scale = numbers.clone().map(|number| number.scale).max().unwrap_or(0);
+        let all_have = |scale_min: u8| numbers.clone().all(|number| number.trimmed(scale_min) == number);
+        let form = if numbers.clone().all(|number| number.scale == first) {
+            return (Form::Fixed(first), numbers.map(|number| number.mantissa).collect());
         } else if all_have(0) {
             Form::Trimmed(scale)
-        } else if all_have(1) && numbers.iter().all(|number| number.scale > 0) {
+        } else if all_have(1) && numbers.clone().all(|number| number.scale > 0) {
             Form::Pointed(scale)
         } else {
             Form::Each
         };
-        let scaled = numbers.iter().map(|number| number.at_scale(scale)).collect::<Option<Vec<_>>>();
-        match scaled.filter(|_| form != Form::Each) {
+        let scaled = || numbers.clone().map(|number| number.at_scale(scale)).collect::<Option<Vec<_>>>();
+        match (form != Form::Each).then(scaled).flatten() {
             Some(mantissas) => (form, mantissas),
-            None => (Form::Each, numbers.iter().map(|number| number.mantissa).collect()),
+            None => (Form::Each, numbers.map(|number| number.mantissa).collect()),
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
         ];
         for (texts, expected) in cases {
             let numbers: Vec<Decimal> = texts.iter().map(|text| small(text)).collect();
-            let (form, mantissas) = Form::of(&numbers);
+            let (form, mantissas) = Form::of(numbers.iter().copied());
             assert_eq!(form, expected, "{texts:?}");
             assert_eq!(Form::from_code(form.code()), Some(form));
             for (number, mantissa) in numbers.iter().zip(mantissas) {

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! It is the first piece, a block of one row of bytes. Everything that decides whether other pieces are wanted is here:
-//! the branches of a path, how often each occurs, bounds; and for every 1024 rows where they begin in a stream, so that
-//! a row is found without reading those before it. Read once, it is kept beside its block in the cache.
+//! the branches of a path, how often each occurs, bounds; and for every 1024 rows, or 128 where arrays are, where they
+//! begin in a stream, so that a row is found without reading those before it. Read once, it is kept beside its block in the cache.
 //!
 //! 1. A piece is a block of at most 8192 levels or values; those of one stream or column have consecutive numbers.
 //! 2. A stream of one level only has no pieces, and that level once for every row. Equal streams share theirs.
@@ -20,9 +20,10 @@ use std::sync::Arc;
 
 use crate::document::decimal::{Decimal, Form};
 use crate::document::levels::{TAG_COUNT, Tag};
+#[cfg(test)]
+use crate::document::plan::{ARRAY_SKIP_ROWS, SKIP_ROWS};
 use crate::document::plan::{Plan, StreamPlan};
 use crate::document::schema::DocumentSchema;
-use crate::document::shred::SKIP_ROWS;
 use crate::encoding::{BLOCK_ROWS, Block, Kind};
 use crate::error::{Error, Result};
 use crate::stats::ColumnStats;
@@ -34,9 +35,10 @@ pub(crate) const FRONT_VERSION: u8 = 2;
 
 /// What a change of the form would change.
 #[cfg(test)]
-pub(crate) const ON_DISK: [usize; 6] = [
+pub(crate) const ON_DISK: [usize; 7] = [
     FRONT_VERSION as usize,
     SKIP_ROWS,
+    ARRAY_SKIP_ROWS,
     TAG_COUNT,
     Tag::Raw as usize,
     crate::document::levels::DEPTH_MAX,
@@ -58,7 +60,7 @@ pub(crate) struct StreamFront {
     /// The only level that there is.
     pub(crate) constant: Option<u16>,
     pub(crate) first_piece: u32,
-    /// How many levels there are before every 1024th row; empty when each row has one.
+    /// How many levels there are before every 128th row; empty when each row has one.
     pub(crate) level_skips: Vec<u32>,
     /// How many values there are of each kind.
     pub(crate) counts: [u32; TAG_COUNT],
@@ -73,7 +75,7 @@ pub(crate) struct ColumnFront {
     pub(crate) first_piece: u32,
     /// Of numbers.
     pub(crate) form: Form,
-    /// How many values there are before every 1024th row; empty when each level has one.
+    /// How many values there are before every 1024th row, or 128th; empty when each level has one.
     pub(crate) skips: Vec<u32>,
     pub(crate) bounds: Bounds,
 }
@@ -91,8 +93,8 @@ pub enum Bounds {
 
 impl Bounds {
     /// The bounds of numbers.
-    pub(crate) fn of_numbers(numbers: &[Decimal], form: Form, mantissas: &[i64]) -> Bounds {
-        let Some(&first) = numbers.first() else { return Bounds::Unknown };
+    pub(crate) fn of_numbers(numbers: impl Iterator<Item = Decimal> + Clone, form: Form, mantissas: &[i64]) -> Bounds {
+        let Some(first) = numbers.clone().next() else { return Bounds::Unknown };
         if form != Form::Each
             && let (Some(&min), Some(&max)) = (mantissas.iter().min(), mantissas.iter().max())
         {
@@ -101,7 +103,7 @@ impl Bounds {
             return Bounds::Numbers((min.mantissa, min.scale), (max.mantissa, max.scale));
         }
         let (mut min, mut max) = (first, first);
-        for &number in numbers {
+        for number in numbers {
             min = if number.compare(min).is_lt() { number } else { min };
             max = if number.compare(max).is_gt() { number } else { max };
         }
@@ -171,8 +173,8 @@ impl StreamFront {
     /// The piece behind its last one.
     fn end_piece(&self) -> usize {
         let levels = if self.constant.is_none() { piece_count(self.level_count) } else { 0 };
-        let end = |column: &Box<ColumnFront>| column.first_piece as usize + column.pieces();
-        let columns = self.columns.iter().flatten().map(end).max().unwrap_or(0);
+        let end = |column: &ColumnFront| column.first_piece as usize + column.pieces();
+        let columns = self.columns.iter().flatten().map(|column| end(column)).max().unwrap_or(0);
         columns.max(self.first_piece as usize + levels)
     }
 
@@ -207,7 +209,7 @@ impl StreamFront {
         if constant.is_some_and(|code| !plan.may_be_all(code)) {
             return Err(damaged("a path has a value of another kind"));
         }
-        let level_skips = read_skips(input, rows, level_count)?;
+        let level_skips = read_skips(input, rows.div_ceil(plan.skip_rows()), level_count)?;
         if level_skips.is_empty() == has_arrays {
             return Err(damaged("a stream does not say where its rows begin"));
         }
@@ -233,7 +235,7 @@ impl StreamFront {
             }
             let first_piece = number(input)? as u32;
             let form = Form::from_code(input.array()?).ok_or_else(|| damaged("numbers are of no form"))?;
-            let skips = read_skips(input, rows, count)?;
+            let skips = read_skips(input, rows.div_ceil(plan.skip_rows()), count)?;
             if skips.is_empty() != (count == level_count) {
                 return Err(damaged("a column does not say where its rows begin"));
             }
@@ -247,11 +249,11 @@ impl StreamFront {
 
     /// About how many bytes it has in memory.
     fn memory_bytes(&self) -> usize {
-        let of_column = |column: &Box<ColumnFront>| {
+        let of_column = |column: &ColumnFront| {
             let bounds = if let Bounds::Strings(stats) = &column.bounds { stats.memory_bytes() } else { 0 };
             size_of::<ColumnFront>() + column.skips.capacity() * size_of::<u32>() + bounds
         };
-        let columns: usize = self.columns.iter().flatten().map(of_column).sum();
+        let columns: usize = self.columns.iter().flatten().map(|column| of_column(column)).sum();
         size_of::<StreamFront>() + self.level_skips.capacity() * size_of::<u32>() + columns
     }
 }
@@ -270,14 +272,14 @@ fn put_skips(out: &mut Vec<u8>, skips: &[u32]) {
     }
 }
 
-fn read_skips(input: &mut ByteReader<'_>, rows: usize, count: usize) -> Result<Vec<u32>> {
+fn read_skips(input: &mut ByteReader<'_>, places: usize, count: usize) -> Result<Vec<u32>> {
     let [has_skips] = input.array()?;
     let mut skips = Vec::new();
     if has_skips == 0 {
         return Ok(skips);
     }
     let mut last = 0_usize;
-    for _ in 0..rows.div_ceil(SKIP_ROWS) {
+    for _ in 0..places {
         last += number(input)?;
         if last > count || skips.is_empty() && last > 0 {
             return Err(damaged("a row lies behind the end of its stream"));

@@ -28,6 +28,7 @@ mod field;
 mod front;
 mod infer;
 mod levels;
+mod limit;
 mod plan;
 mod read;
 pub mod schema;
@@ -47,8 +48,8 @@ pub use front::Bounds;
 #[cfg(test)]
 pub(crate) use front::ON_DISK;
 pub(crate) use front::attach_front;
-pub(crate) use infer::COLUMNS_MAX;
 pub use levels::Tag;
+pub(crate) use limit::COLUMNS_MAX;
 pub use read::PathStatistics;
 pub(crate) use read::{assemble, assemble_row, statistics};
 pub use schema::DocumentSchema;

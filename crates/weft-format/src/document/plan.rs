@@ -14,6 +14,11 @@ use crate::document::levels::{Level, Tag};
 use crate::document::schema::{DocumentSchema, Node};
 use crate::document::text::{compare_keys, quote};
 
+/// Rows between two places of a stream that are known, so that a row is found without reading those before it.
+pub(crate) const SKIP_ROWS: usize = 1_024;
+/// The same of a stream with arrays, which has any number of levels for a row.
+pub(crate) const ARRAY_SKIP_ROWS: usize = 128;
+
 /// A numbered schema.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -61,6 +66,11 @@ pub(crate) struct StreamPlan {
 impl StreamPlan {
     pub(crate) fn has(&self, tag: Tag) -> bool {
         self.branches & tag.bit() != 0
+    }
+
+    /// Rows between two places that are known.
+    pub(crate) fn skip_rows(&self) -> usize {
+        if self.first_array.is_some() { ARRAY_SKIP_ROWS } else { SKIP_ROWS }
     }
 
     /// Whether all its levels may have this code.
@@ -136,9 +146,9 @@ impl PlanNode {
         let of_member = |member: &Member| {
             member.name.len() + member.quoted.len() + size_of::<Member>() + member.node.memory_bytes()
         };
-        let below = |node: &Box<PlanNode>| size_of::<PlanNode>() + node.memory_bytes();
+        let below = |node: &PlanNode| size_of::<PlanNode>() + node.memory_bytes();
         let members: usize = self.members.iter().map(of_member).sum();
-        members + self.rest.iter().chain(&self.element).map(below).sum::<usize>()
+        members + self.rest.iter().chain(&self.element).map(|node| below(node)).sum::<usize>()
     }
 
     /// The streams of what lies below this path.

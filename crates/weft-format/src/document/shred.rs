@@ -9,11 +9,8 @@
 
 use crate::document::decimal::{Decimal, Number};
 use crate::document::levels::{DEPTH_MAX, Level, TAG_COUNT, Tag};
-use crate::document::plan::{Plan, PlanNode};
+use crate::document::plan::{ARRAY_SKIP_ROWS, Plan, PlanNode};
 use crate::document::text::{Part, Walker, compare_keys, unescaped};
-
-/// Rows between two places of a stream that are known, so that a row is found without reading those before it.
-pub(crate) const SKIP_ROWS: usize = 1_024;
 
 /// The streams and columns of some documents.
 pub(crate) struct Shredded {
@@ -25,10 +22,13 @@ pub(crate) struct Shredded {
 #[derive(Default)]
 pub(crate) struct Stream {
     pub(crate) levels: Vec<u16>,
-    pub(crate) numbers: Vec<Decimal>,
+    /// Mantissas of numbers.
+    pub(crate) mantissas: Vec<i64>,
+    /// Their scales.
+    pub(crate) scales: Vec<u8>,
     /// Numerals, strings and raw texts.
     pub(crate) texts: [Texts; 3],
-    /// For every [`SKIP_ROWS`] rows: how many levels and values there were before them.
+    /// For every so many rows as the plan says: how many levels and values there were before them.
     pub(crate) skips: Vec<[u32; 5]>,
     /// How many levels there were of each tag.
     pub(crate) counts: [u32; TAG_COUNT],
@@ -50,6 +50,11 @@ impl Texts {
 }
 
 impl Stream {
+    /// Its numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Decimal> + Clone {
+        self.mantissas.iter().zip(&self.scales).map(|(&mantissa, &scale)| Decimal { mantissa, scale })
+    }
+
     /// Which of its texts a tag's are.
     pub(crate) fn texts_of(tag: Tag) -> Option<usize> {
         tag.column().and_then(|column| column.checked_sub(1))
@@ -77,7 +82,7 @@ impl Stream {
 
     fn note_row(&mut self) {
         let [numerals, strings, raw] = [0, 1, 2].map(|of| self.texts[of].ends.len() as u32);
-        self.skips.push([self.levels.len() as u32, self.numbers.len() as u32, numerals, strings, raw]);
+        self.skips.push([self.levels.len() as u32, self.mantissas.len() as u32, numerals, strings, raw]);
     }
 }
 
@@ -89,8 +94,10 @@ impl Shredded {
     /// Adds a row, NULL or a document; one that is not canonical as it is. None when it does not fit the plan, which
     /// was made for it.
     pub(crate) fn push(&mut self, plan: &Plan, text: Option<&str>, is_odd: bool) -> Option<()> {
-        if self.rows.is_multiple_of(SKIP_ROWS) {
-            self.streams.iter_mut().for_each(Stream::note_row);
+        if self.rows.is_multiple_of(ARRAY_SKIP_ROWS) {
+            let noted = self.streams.iter_mut().zip(&plan.streams);
+            let noted = noted.filter(|(_, plan)| self.rows.is_multiple_of(plan.skip_rows()));
+            noted.for_each(|(stream, _)| stream.note_row());
         }
         self.rows += 1;
         match text {
@@ -142,7 +149,8 @@ impl Shredded {
                 Number::Small(decimal) => {
                     let stream = self.plain(node, Tag::Number)?;
                     stream.tag(Tag::Number);
-                    stream.numbers.push(decimal);
+                    stream.mantissas.push(decimal.mantissa);
+                    stream.scales.push(decimal.scale);
                     Some(())
                 }
             },
