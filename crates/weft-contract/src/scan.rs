@@ -86,7 +86,7 @@ pub fn scan_schema_with(schema: &Schema, projection: &[usize], fields: &[ScanFie
         return columns;
     }
     let field = |(number, field): (usize, &ScanField)| {
-        Arc::new(Field::new(format!("\u{1}field {number}"), field.path.data_type.arrow(), true))
+        Arc::new(Field::new(format!("\u{1}field {number}"), field.path.arrow(), true))
     };
     let fields = fields.iter().enumerate().map(field);
     Arc::new(arrow_schema::Schema::new(columns.fields().iter().cloned().chain(fields).collect::<Vec<_>>()))

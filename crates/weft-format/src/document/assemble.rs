@@ -45,6 +45,40 @@ impl<'a> Assembler<'a> {
         self.value(self.node, out)
     }
 
+    /// Goes to the first element of a row, of a path within an array, with all streams. It may have none.
+    pub(crate) fn start_row(&mut self, row: usize) -> Result<()> {
+        self.row = row;
+        self.node.streams.clone().try_for_each(|stream| self.seek(stream).map(|_| ()))
+    }
+
+    /// Appends the value of the next element, and says what it is.
+    pub(crate) fn element(&mut self, out: &mut Vec<u8>) -> Result<Option<Tag>> {
+        self.value(self.node, out)
+    }
+
+    /// Whether that was the last element of the row; then all streams are behind it.
+    pub(crate) fn ends_row(&mut self) -> Result<bool> {
+        if self.first().peek()? != Level::End(0) {
+            return Ok(false);
+        }
+        for stream in self.node.streams.clone() {
+            let cursor = self.cursor(stream);
+            cursor.pass();
+            cursor.end_row();
+        }
+        Ok(true)
+    }
+
+    /// Whether the path has its own stream only.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.node.has_stream && self.node.below().is_empty()
+    }
+
+    /// The first stream.
+    pub(crate) fn first(&mut self) -> &mut Cursor<'a> {
+        self.cursor(self.node.streams.start)
+    }
+
     fn cursor(&mut self, stream: usize) -> &mut Cursor<'a> {
         let documents = self.documents;
         self.cursors[stream - self.node.streams.start].get_or_insert_with(|| Box::new(documents.cursor(stream)))

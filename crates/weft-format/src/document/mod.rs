@@ -25,31 +25,37 @@ mod decimal;
 mod elements;
 mod encode;
 mod field;
+mod follow;
 mod front;
 mod infer;
 mod levels;
 mod limit;
+mod lists;
+mod path;
 mod plan;
 mod read;
 pub mod schema;
 pub mod shapes;
 mod shred;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod text;
+mod values;
 
 pub(crate) use check::check;
 pub(crate) use cursor::Documents;
 pub use elements::ElementNumbers;
 pub(crate) use elements::element_numbers;
 pub(crate) use encode::encode_documents;
-pub use field::{FieldPath, FieldStep, FieldValues};
 pub use front::Bounds;
 #[cfg(test)]
 pub(crate) use front::ON_DISK;
 pub(crate) use front::attach_front;
 pub use levels::Tag;
 pub(crate) use limit::COLUMNS_MAX;
+pub use path::{FieldPath, FieldStep};
 pub use read::PathStatistics;
 pub(crate) use read::{assemble, assemble_row, statistics};
 pub use schema::DocumentSchema;
+pub use values::FieldValues;

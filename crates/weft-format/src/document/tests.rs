@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::mask::Mask;
 
 mod damage;
+mod list_tests;
 mod numbers;
 mod random;
 mod schemas;
