@@ -23,7 +23,7 @@ use arrow_array::RecordBatch;
 use weft_format::{RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
-use crate::scan::{Period, ScanField, ScanOutput, ScanRequest};
+use crate::scan::{FieldTest, Period, ScanField, ScanOutput, ScanRequest};
 use crate::write_set::Attachment;
 
 /// Many rows at once, as files of their own.
@@ -126,6 +126,13 @@ pub trait Versions: Send + Sync {
 ///
 /// [`FieldPath::of_texts`]: weft_format::document::FieldPath::of_texts
 pub trait Fields: Send + Sync {
-    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields.
-    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
+    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields. Rows
+    /// that do not satisfy all `tests` are not wanted: the scan may leave them out, or not.
+    fn scan_fields(
+        &self,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+    ) -> Result<ScanOutput>;
 }

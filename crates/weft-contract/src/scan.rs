@@ -79,6 +79,16 @@ pub struct ScanField {
     pub path: FieldPath,
 }
 
+/// A condition on a field that the rows wanted satisfy. A scan does not apply it: whoever asks for the scan does, on what
+/// it returns. It may help to skip rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldTest {
+    /// The field, in the type in which it is compared.
+    pub field: ScanField,
+    /// What is said of its value; the predicate's column means nothing.
+    pub predicate: Predicate,
+}
+
 /// The Arrow schema of a scan that returns fields behind the columns of its projection.
 pub fn scan_schema_with(schema: &Schema, projection: &[usize], fields: &[ScanField]) -> SchemaRef {
     let columns = scan_schema(schema, projection);

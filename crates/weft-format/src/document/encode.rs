@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, Int16Array, Int64Array};
 
 use crate::bloom::hash_bytes;
 use crate::document::decimal::Form;
+use crate::document::faults::{Fault, active};
 use crate::document::front::{Bounds, ColumnFront, Front, StreamFront};
 use crate::document::infer::infer;
 use crate::document::levels::Tag;
@@ -187,7 +188,11 @@ fn encode_stream(mut stream: Stream, plan: &StreamPlan, pieces: &mut Pieces<'_>)
     let level_count = levels.len();
     let first = *levels.first()?;
     let constant = levels.iter().all(|&level| level == first).then_some(first);
-    let skips = |of: usize| stream.skips.iter().map(|skip| skip[of]).collect::<Vec<u32>>();
+    let fault = u32::from(active(Fault::WrongSkips));
+    let skips = |of: usize| {
+        let of_values = if of > 0 { fault } else { 0 };
+        stream.skips.iter().map(|skip| skip[of].saturating_sub(of_values)).collect::<Vec<u32>>()
+    };
     let mut front = StreamFront {
         level_count,
         constant,

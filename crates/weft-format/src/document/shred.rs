@@ -8,7 +8,8 @@
 //! Source: Alkowaileet and Carey (VLDB 2022), sections 3.1 and 3.2; see [`super::levels`] for what differs.
 
 use crate::document::decimal::{Decimal, Number};
-use crate::document::levels::{DEPTH_MAX, Level, TAG_COUNT, Tag};
+use crate::document::faults::{Fault, active};
+use crate::document::levels::{DEPTH_MAX, Level, STOP, TAG_COUNT, Tag};
 use crate::document::plan::{ARRAY_SKIP_ROWS, Plan, PlanNode};
 use crate::document::text::{Part, Walker, compare_keys, unescaped};
 
@@ -76,6 +77,7 @@ impl Stream {
         match self.levels.last_mut() {
             // Ends are odd, those of inner arrays greater.
             Some(last) if *last > end && *last % 2 == 1 => *last = end,
+            Some(last) if last.is_multiple_of(2) && *last >= STOP && active(Fault::ForgetEnd) => {}
             _ => self.levels.push(end),
         }
     }
@@ -140,6 +142,10 @@ impl Shredded {
     fn value(&mut self, node: &PlanNode, walker: &mut Walker<'_>) -> Option<()> {
         let start = *walker;
         match walker.part()? {
+            Part::Null if active(Fault::NullAsMissing) => {
+                self.absent(node);
+                Some(())
+            }
             Part::Null => self.plain(node, Tag::Null).map(|_| ()),
             Part::Bool(false) => self.plain(node, Tag::False).map(|_| ()),
             Part::Bool(true) => self.plain(node, Tag::True).map(|_| ()),

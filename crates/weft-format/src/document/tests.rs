@@ -12,8 +12,10 @@ use crate::error::Result;
 use crate::mask::Mask;
 
 mod damage;
+mod fault_tests;
 mod list_tests;
 mod numbers;
+mod prune_tests;
 mod random;
 mod schemas;
 mod shapes_tests;

@@ -19,11 +19,12 @@ use std::sync::Arc;
 use crate::bloom::hash_bytes;
 use crate::document::{
     COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
-    assemble_row, check, element_numbers, encode_documents, statistics,
+    assemble_row, check, element_numbers, encode_documents, may_match, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
+use crate::predicate::Predicate;
 use crate::stats::ColumnStats;
 use crate::table::cache::{BlockCache, NoCache};
 use crate::table::column_table::ColumnTable;
@@ -161,6 +162,21 @@ impl ColumnTable {
         }
         let texts = self.block_for(cache, column, block, wanted)?;
         path.of_block(&texts, wanted)
+    }
+
+    /// Whether rows of a block may have a field that satisfies a predicate, whose column means nothing, by what the front
+    /// of its documents says; false is certain. Of documents that are texts nothing is known.
+    pub fn field_may_match(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        path: &FieldPath,
+        predicate: &Predicate,
+    ) -> Result<bool> {
+        if !self.is_documents(column, block) {
+            return Ok(true);
+        }
+        self.with_documents(cache, (column, block), |documents| Ok(may_match(documents, path, predicate)))
     }
 
     /// The numbers at `within` in all elements of the arrays at `array`, in every row of a block, from their column
