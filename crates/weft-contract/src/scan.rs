@@ -79,8 +79,8 @@ pub struct ScanField {
     pub path: FieldPath,
 }
 
-/// A condition on a field that the rows wanted satisfy. A scan does not apply it: whoever asks for the scan does, on what
-/// it returns. It may help to skip rows.
+/// A condition on a field that the rows wanted satisfy. A scan does not apply it: whoever asks for the scan does, on
+/// what it returns. It may help to skip rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldTest {
     /// The field, in the type in which it is compared.

@@ -107,7 +107,7 @@ fn leaf(shape: Shape) -> FieldPath {
 fn main() {
     let scale: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(8_192);
     println!(
-        "shape     docs   columns  text MB  as texts  as columns  ratio   build ms: texts columns  assemble leaf ms  row us"
+        "shape     docs   columns  text MB  as texts  as columns  ratio   build: texts columns  assemble leaf ms  us"
     );
     for shape in Shape::ALL {
         let mut shapes = Shapes::new(shape, 1);

@@ -5,8 +5,8 @@
 //!            tags[]: String String End(0) ─▶ ["a", "b"]
 //! ```
 //!
-//! 1. Outside arrays a stream is looked at only when the paths above it are there, and then gone to directly: what a row
-//!    costs is in what the row has, not in the schema.
+//! 1. Outside arrays a stream is looked at only when the paths above it are there, and then gone to directly: what a
+//!    row costs is in what the row has, not in the schema.
 //! 2. Within an array the streams below it go in step: each takes a level for every element, or stands for many.
 //!
 //! Source: Alkowaileet and Carey (VLDB 2022), section 3.4, with a walk over the tree of paths in place of an automaton:

@@ -7,8 +7,8 @@
 //!
 //! 1. A stream without arrays has row `n` at level `n`; of others, rows are found from the last place before them that
 //!    the front names. Only levels are looked at on the way there, and pieces without a wanted row are not loaded.
-//! 2. Values are counted when one is wanted, from the last place before it that was counted or that the front names: who
-//!    reads a row pays for the paths that the row has.
+//! 2. Values are counted when one is wanted, from the last place before it that was counted or that the front names:
+//!    who reads a row pays for the paths that the row has.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! Deliberate bugs of documents: each must be caught by a named test. They are compiled into this crate's own tests only.
+//! Deliberate bugs of documents: each must be caught by a named test. They are compiled into this crate's own tests
+//! only.
 //!
 //! ```text
 //!   plant(Some(Fault::NullAsMissing))    {"a": null} is shredded as {}     `planted_faults_are_noticed`

@@ -7,7 +7,8 @@
 //!
 //! It is the first piece, a block of one row of bytes. Everything that decides whether other pieces are wanted is here:
 //! the branches of a path, how often each occurs, bounds; and for every 1024 rows, or 128 where arrays are, where they
-//! begin in a stream, so that a row is found without reading those before it. Read once, it is kept beside its block in the cache.
+//! begin in a stream, so that a row is found without reading those before it. Read once, it is kept beside its block
+//! in the cache.
 //!
 //! 1. A piece is a block of at most 8192 levels or values; those of one stream or column have consecutive numbers.
 //! 2. A stream of one level only has no pieces, and that level once for every row. Equal streams share theirs.
@@ -178,6 +179,18 @@ impl StreamFront {
         let end = |column: &ColumnFront| column.first_piece as usize + column.pieces();
         let columns = self.columns.iter().flatten().map(|column| end(column)).max().unwrap_or(0);
         columns.max(self.first_piece as usize + levels)
+    }
+
+    /// Its pieces, those of levels only if they are wanted.
+    pub(crate) fn pieces(&self, with_levels: bool) -> impl Iterator<Item = usize> {
+        let levels = if with_levels && self.constant.is_none() { piece_count(self.level_count) } else { 0 };
+        let first = self.first_piece as usize;
+        let of_columns = self.columns.iter().flatten();
+        let of_columns = of_columns.flat_map(|column| {
+            let first = column.first_piece as usize;
+            first..first + column.pieces()
+        });
+        (first..first + levels).chain(of_columns)
     }
 
     fn write(&self, out: &mut Vec<u8>) {

@@ -10,8 +10,9 @@
 //!
 //! 1. Every document that is not odd fits the schema that is learned: a path that is there has every kind of value that
 //!    was seen at it, from its first occurrence on.
-//! 2. What is learned is bounded, whatever the documents are. An object used as a map is noticed after some of its values,
-//!    and closed: names that are data go to its rest from then on, and are not learned again (else 1 would not hold).
+//! 2. What is learned is bounded, whatever the documents are. An object used as a map is noticed after some of its
+//!    values, and closed: names that are data go to its rest from then on, and are not learned again (else 1 would
+//!    not hold).
 
 use crate::document::decimal::Number;
 use crate::document::levels::{DEPTH_MAX, Tag};
@@ -139,7 +140,8 @@ fn is_before(last: &str, quoted: &str, name: &str) -> bool {
     super::text::compare_keys(last, quoted).is_lt()
 }
 
-/// Closes an object whose keys are data: names that came once are forgotten, and new ones are not looked at any more (2).
+/// Closes an object whose keys are data: names that came once are forgotten, and new ones are not looked at any more
+/// (2).
 fn close_map(node: &mut Node) {
     if node.is_closed || node.members.len() < MAP_NAMES_MIN || node.count < MAP_VALUES_MIN {
         return;

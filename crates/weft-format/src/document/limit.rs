@@ -6,8 +6,8 @@
 //!   the rest, as text           of the document: {"geo": …}; of user: {"url": …}
 //! ```
 //!
-//! 1. A path that is kept is no rarer than one that is not: in as many documents, or as often within them, or first in the
-//!    order of paths. Paths with several kinds of values are kept with what is above them.
+//! 1. A path that is kept is no rarer than one that is not: in as many documents, or as often within them, or first
+//!    in the order of paths. Paths with several kinds of values are kept with what is above them.
 //! 2. An array is kept with its elements. An object is kept when anything below it is, else it goes to the rest whole.
 //! 3. What is decided depends on the documents alone, in any order of theirs.
 

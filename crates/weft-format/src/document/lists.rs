@@ -1,4 +1,5 @@
-//! The values of one path in all elements of an array, a list for each row: what `jsonb_array_elements` and UNNEST ask for.
+//! The values of one path in all elements of an array, a list for each row: what `jsonb_array_elements` and UNNEST
+//! ask for.
 //!
 //! ```text
 //!   items[*].price      {"items": [{"price": 3}, {}]}   {"items": []}   {"items": 7}        {}
@@ -7,8 +8,8 @@
 //! ```
 //!
 //! 1. A list has one value for every element, in their order: lists of two paths below one array go side by side.
-//! 2. What is below the elements is read from its own streams when nothing on the way was kept as text, and the path goes
-//!    into one array only; else arrays are assembled and looked through.
+//! 2. What is below the elements is read from its own streams when nothing on the way was kept as text, and the path
+//!    goes into one array only; else arrays are assembled and looked through.
 
 use std::sync::Arc;
 

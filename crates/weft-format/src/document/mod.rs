@@ -4,7 +4,8 @@
 //!   texts ──▶ infer ──▶ plan ──▶ shred ──▶ encode ──▶ pieces: front · levels · values
 //!    text       schema   levels    decimal             front
 //!                                                        │
-//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field, elements: the values of one path
+//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field, lists, elements: the values of one path
+//!                                                        └──▶  prune: whether any document may satisfy a condition
 //! ```
 //!
 //! A stretch of at most 8192 documents becomes one stream of levels for each path that they have, and a column of
@@ -13,7 +14,7 @@
 //!
 //! 1. What is read is what was written, for any text: those that are not canonical jsonb are kept as they are.
 //! 2. Missing, null, `{}` and `[]` are told apart; so are `1.5` and `1.50`.
-//! 3. Damaged pieces give an error, or other values, and never touch memory that is not theirs.
+//! 3. Damaged pieces give an error, or other values, within the memory of the real ones. Checksums find them before.
 //!
 //! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), sections 2
 //! to 4; [`schema`], `levels` and `front` say what was changed and why.

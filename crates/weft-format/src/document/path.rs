@@ -30,11 +30,11 @@ pub enum FieldStep {
 /// | double precision | a number |
 /// | boolean | true or false |
 ///
-/// Other values are NULL, and counted ([`FieldValues::others`](super::FieldValues::others)): a cast that raises an error
-/// for them asks for text then.
+/// Other values are NULL, and counted ([`FieldValues::others`](super::FieldValues::others)): a cast that raises an
+/// error for them asks for text then.
 ///
-/// With a step of [`FieldStep::Elements`] a row has a list: one value for each element, NULL where it is not there. What
-/// is there but no array gives no list, and is counted. Of arrays within elements the elements are side by side.
+/// With a step of [`FieldStep::Elements`] a row has a list: one value for each element, NULL where it is not there.
+/// What is there but no array gives no list, and is counted. Of arrays within elements the elements are side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     /// From the document.

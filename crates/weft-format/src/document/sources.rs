@@ -1,7 +1,7 @@
 //! Where in documents that are columns a field can be: at its path, and in the texts of what was not taken apart.
 //!
 //! ```text
-//!   a.b.c    raw documents: a.b.c in their texts · the rest of objects at a, when b is no path: b.c in its texts · a.b.c
+//!   a.b.c    in texts of raw documents · b.c in the rest of objects at a, when b is no path · a.b.c itself
 //! ```
 
 use crate::document::assemble::Assembler;

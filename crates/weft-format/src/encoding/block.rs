@@ -307,8 +307,8 @@ impl Block {
         }
     }
 
-    /// As [`Block::text_bytes_at`], of contents that nobody has tested ([`Block::check`]): nothing where the index leads
-    /// out of the texts.
+    /// As [`Block::text_bytes_at`], of contents that nobody has tested ([`Block::check`]): nothing where the index
+    /// leads out of the texts.
     pub(crate) fn text_within<'a>(&'a self, position: usize, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let bytes = self.buffer.as_slice();
         let is_within = match &self.body {

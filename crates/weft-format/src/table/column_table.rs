@@ -249,6 +249,12 @@ impl ColumnTable {
         place.documents.map_or_else(slices, |(pieces, _)| pieces as usize)
     }
 
+    /// How many bytes a slice of a block has in the file.
+    pub(crate) fn piece_bytes(&self, column: usize, block: usize, piece: usize) -> u64 {
+        let column = &self.columns[column];
+        column.slices[column.blocks[block].first_slice as usize + piece].bytes.into()
+    }
+
     /// The type of a column that the file has.
     pub(crate) fn column_type(&self, column: usize) -> DataType {
         self.columns[column].data_type

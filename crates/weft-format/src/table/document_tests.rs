@@ -194,6 +194,23 @@ fn fields_are_those_of_the_texts() {
 }
 
 #[test]
+fn the_bytes_of_all_paths_are_those_of_the_file() {
+    let texts = of_shape(Shape::Tweet2, 400);
+    let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();
+    let paths = table.path_statistics(&NoCache, 1, 0).unwrap().expect("they are columns");
+    let pieces: u64 = (1..table.piece_count(1, 0)).map(|piece| table.piece_bytes(1, 0, piece)).sum();
+    let schema = table.document_schema(&NoCache, 1).unwrap();
+    let mut has_rest = false;
+    schema.root.each(&mut |node| has_rest |= node.has_rest);
+    let found: u64 = paths.iter().map(|path| path.bytes).sum();
+    assert!(found == pieces || has_rest && found < pieces && found * 10 > pieces * 9, "{found} of {pieces} bytes");
+    let present = |path: &crate::document::PathStatistics| path.counts.iter().sum::<u64>();
+    let id = paths.iter().find(|path| path.path == [Some("id".into())]).unwrap();
+    let missing = texts.iter().filter(|text| text.is_none()).count() as u64;
+    assert_eq!((present(id), id.missing), (400 - missing, missing));
+}
+
+#[test]
 fn a_field_reads_its_own_pieces_alone() {
     let texts = of_shape(Shape::Sensors, 700);
     let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();

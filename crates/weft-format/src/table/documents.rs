@@ -164,8 +164,8 @@ impl ColumnTable {
         path.of_block(&texts, wanted)
     }
 
-    /// Whether rows of a block may have a field that satisfies a predicate, whose column means nothing, by what the front
-    /// of its documents says; false is certain. Of documents that are texts nothing is known.
+    /// Whether rows of a block may have a field that satisfies a predicate, whose column means nothing, by what the
+    /// front of its documents says; false is certain. Of documents that are texts nothing is known.
     pub fn field_may_match(
         &self,
         cache: &dyn BlockCache,
@@ -216,7 +216,8 @@ impl ColumnTable {
         if !self.is_documents(column, block) {
             return Ok(None);
         }
-        self.with_documents(cache, (column, block), |documents| Ok(statistics(documents))).map(Some)
+        let bytes = |piece| self.piece_bytes(column, block, piece);
+        self.with_documents(cache, (column, block), |documents| Ok(statistics(documents, &bytes))).map(Some)
     }
 
     /// Tests everything about the documents of a block that reading takes on trust.

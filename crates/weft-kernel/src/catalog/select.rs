@@ -72,8 +72,8 @@ impl TableRef {
         self.scan_fields_where(request, fields, Vec::new(), known)
     }
 
-    /// As [`TableRef::scan_fields`], of which the caller wants only the rows whose fields satisfy `tests`. It tests them
-    /// itself: the scan may return others.
+    /// As [`TableRef::scan_fields`], of which the caller wants only the rows whose fields satisfy `tests`. It tests
+    /// them itself: the scan may return others.
     pub fn scan_fields_where(
         &self,
         request: ScanRequest,

@@ -68,7 +68,7 @@ impl Image {
         if let Ok(Some(found)) = element_numbers(&documents, &["a"], &["b"]) {
             assert!(found.values.len() <= levels);
         }
-        statistics(&documents);
+        statistics(&documents, &|piece| image_bytes(&pieces, piece));
         assert!(loads.get() <= 200 * self.rows * pieces.len(), "{} loads", loads.get());
         is_read
     }
@@ -136,6 +136,10 @@ fn counts_are_not_believed() {
         let rest = &image.bytes[image.piece_bytes[0] as usize..];
         image.read(&[&bytes, rest].concat(), &[&[len][..], &image.piece_bytes[1..]].concat());
     }
+}
+
+fn image_bytes(pieces: &[Arc<Block>], piece: usize) -> u64 {
+    pieces[piece].memory_bytes() as u64
 }
 
 impl Image {

@@ -81,7 +81,8 @@ fn paths(node: &Node, path: &str, found: &mut Vec<String>) {
     node.element().into_iter().for_each(|element| paths(element, &format!("{path}[]"), found));
 }
 
-/// Paths as frequent as others are taken in their order; of objects, arrays and unions whatever is kept has what is above.
+/// Paths as frequent as others are taken in their order; of objects, arrays and unions whatever is kept has what is
+/// above.
 #[test]
 fn the_most_frequent_paths_are_kept_exactly() {
     let text = |n: usize| {

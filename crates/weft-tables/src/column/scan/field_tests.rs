@@ -199,8 +199,8 @@ fn test_of(keys: &[&str], data_type: DataType, op: CompareOp, value: Value) -> F
     FieldTest { field, predicate: Predicate::Compare { column: 0, op, value } }
 }
 
-/// Rows whose times rise with their keys, so that each file has a stretch of them; some have moved into row tables since,
-/// with other times.
+/// Rows whose times rise with their keys, so that each file has a stretch of them; some have moved into row tables
+/// since, with other times.
 fn fill_in_order(engine: &Arc<Engine>, table: &TableRef) {
     let mut cells = Shapes::new(Shape::Cell, 3);
     let mut document = |k: i64, at: i64| {

@@ -6,9 +6,10 @@
 //!   partition 0 ┘     partition 1 ┘
 //! ```
 //!
-//! Each unit: pruned by statistics, of documents by what their front says of the fields · rows alive at the snapshot · own writes hidden · predicates on encoded values ·
-//! the selected rows of the projected columns as Arrow arrays. A unit of which every row is selected is decoded whole;
-//! of a block of wide rows a piece at a time, for it may be far larger decoded, and several are under way.
+//! Each unit: pruned by statistics, of documents by what their front says of the fields · rows alive at the snapshot
+//! · own writes hidden · predicates on encoded values · the selected rows of the projected columns as Arrow arrays. A
+//! unit of which every row is selected is decoded whole; of a block of wide rows a piece at a time, for it may be far
+//! larger decoded, and several are under way.
 //!
 //! 1. A scan reads the layout that it pinned when it began, and no other (DESIGN invariant 1).
 //! 2. Every visible row is in exactly one unit, and a unit is taken by one partition.
