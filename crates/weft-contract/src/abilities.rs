@@ -25,7 +25,7 @@ use arrow_array::RecordBatch;
 use weft_format::{Error, RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
-use crate::scan::{Period, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use crate::scan::{FieldTest, Period, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use crate::status::{LayerStatus, PartStatus};
 use crate::write_set::Attachment;
 
@@ -129,8 +129,15 @@ pub trait Versions: Send + Sync {
 ///
 /// [`FieldPath::of_texts`]: weft_format::document::FieldPath::of_texts
 pub trait Fields: Send + Sync {
-    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields.
-    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
+    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields. Rows
+    /// that do not satisfy all `tests` are not wanted: the scan may leave them out, or not.
+    fn scan_fields(
+        &self,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+    ) -> Result<ScanOutput>;
 }
 
 /// What the log has changed of each key while what is derived was not fed: when last, and the row that there is now

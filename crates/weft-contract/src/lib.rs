@@ -39,7 +39,7 @@ pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
+    ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
     ScanMetrics, ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema, scan_schema_with,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};

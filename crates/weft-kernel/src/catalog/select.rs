@@ -19,7 +19,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::DataType as ArrowType;
 use weft_contract::{
-    ExprTest, LOCATION, Partition, Period, ScanField, ScanMetrics, ScanOutput, ScanRequest, Versions, scan_schema,
+    ExprTest, FieldTest, LOCATION, Partition, Period, ScanField, ScanMetrics, ScanOutput, ScanRequest, Versions,
+    scan_schema,
 };
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
@@ -68,6 +69,18 @@ impl TableRef {
 
     /// As [`TableRef::scan_known`], with fields of documents behind the columns of the projection.
     pub fn scan_fields(&self, request: ScanRequest, fields: Vec<ScanField>, known: &[ExprTest]) -> Result<ScanOutput> {
+        self.scan_fields_where(request, fields, Vec::new(), known)
+    }
+
+    /// As [`TableRef::scan_fields`], of which the caller wants only the rows whose fields satisfy `tests`. It tests
+    /// them itself: the scan may return others.
+    pub fn scan_fields_where(
+        &self,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+        known: &[ExprTest],
+    ) -> Result<ScanOutput> {
         if let Some(reads) = &request.view.reads {
             let columns = fields.iter().map(|field| field.column);
             let read: Vec<usize> = request.projection.iter().copied().chain(columns).collect();
@@ -78,7 +91,7 @@ impl TableRef {
             return Ok(take_fields(output, &self.def.schema, &request.projection, fields));
         }
         match self.table.fields() {
-            Some(able) => able.scan_fields(&self.def.schema, request, fields),
+            Some(able) => able.scan_fields(&self.def.schema, request, fields, tests),
             None => {
                 let output = self.table.scan(&self.def.schema, with_documents)?;
                 Ok(take_fields(output, &self.def.schema, &request.projection, fields))

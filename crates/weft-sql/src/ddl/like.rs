@@ -94,7 +94,9 @@ impl Copied {
             let Statement::CreateIndex(create) = *statement else { return Err(damaged()) };
             let is_taken = |name: &str| resolve::is_taken(txn, namespace, name);
             let new = super::new_index(&create, None, table, text, local, &is_taken)?;
-            txn.create_index(table, new)?;
+            if let AnyIndex::Entries(new) = new {
+                txn.create_index(table, new)?;
+            }
         }
         for (column, text) in &self.comments {
             if let Some(ordinal) = table.def.schema.visible_ordinal(column) {
