@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use weft_expr::{Local, Style};
 use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::catalog::ColumnPaths;
 use weft_kernel::{Durability, IsolationLevel};
 
 use crate::configuration::{
@@ -32,6 +33,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Which engine statements take.
     pub engine: EngineChoice,
+    /// When scans read column indexes in the place of their tables.
+    pub column_paths: ColumnPaths,
     /// Milliseconds; 0 = none.
     pub statement_timeout_ms: u64,
     /// Milliseconds; 0 = wait without end.
@@ -112,6 +115,11 @@ impl Settings {
                 Durability::Full => "full".into(),
                 Durability::Async => "async".into(),
             },
+            "column_indexes" => match self.column_paths {
+                ColumnPaths::Auto => "auto".into(),
+                ColumnPaths::Off => "off".into(),
+                ColumnPaths::Always => "always".into(),
+            },
             "engine" => match self.engine {
                 EngineChoice::Auto => "auto".into(),
                 EngineChoice::Point => "point".into(),
@@ -177,6 +185,14 @@ impl Settings {
                     "full" => Durability::Full,
                     "async" => Durability::Async,
                     _ => return Err(bad("full, async")),
+                }
+            }
+            "column_indexes" => {
+                self.column_paths = match word.as_str() {
+                    "auto" => ColumnPaths::Auto,
+                    "off" => ColumnPaths::Off,
+                    "always" => ColumnPaths::Always,
+                    _ => return Err(bad("auto, off, always")),
                 }
             }
             "engine" => {
@@ -381,6 +397,7 @@ mod tests {
             system_time: String::new(),
             durability: Durability::Full,
             engine: EngineChoice::Auto,
+            column_paths: ColumnPaths::Auto,
             statement_timeout_ms: 0,
             lock_timeout_ms: 10_000,
             idle_in_transaction_session_timeout_ms: 0,

@@ -20,6 +20,7 @@ use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, TableRef, Transaction};
 use weft_pgcatalog::quoted;
 
+use super::AnyIndex;
 use super::building::{Building, NewCheck, check_column_name};
 use super::comment::{self, About};
 use super::pieces::{NO_INHERIT, NewUnique, marked, without_table};

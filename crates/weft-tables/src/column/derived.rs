@@ -219,7 +219,7 @@ impl Columns for DerivedRows {
     }
 
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput> {
-        self.store.start_scan(schema, request, fields)
+        self.store.start_scan(schema, request, (fields, Vec::new()))
     }
 
     fn statistics(&self) -> TableStatistics {
