@@ -20,6 +20,7 @@ pub const CRATES: &[&str] = &[
     "weft-contract",
     "weft-kernel",
     "weft-tables",
+    "weft-replica",
     "weft-rivals",
     "weft-sim",
     "weft-sql",
