@@ -4,8 +4,8 @@
 //!   register (what is needed: everything) ─▶ join ─▶ follow, follow, follow ─▶ lost ─▶ register ─▶ join ─▶ ...
 //! ```
 //!
-//! 1. A node registers before it joins, so that nothing goes that it begins with; and tells what it needs before what it
-//!    does not need any more can go.
+//! 1. A node registers before it joins, so that nothing goes that it begins with; and tells what it needs before what
+//!    it does not need any more can go.
 //! 2. One that could not go on joins anew by itself, after pauses that grow.
 
 use std::path::PathBuf;

@@ -25,8 +25,8 @@
 //! 3. No node holds the writer: what it needs is kept up to a bound of bytes and of time, then it joins anew.
 //! 4. The writer pays one write of 64 bytes into memory for each block of the log, whoever follows.
 //!
-//! Both sides use files alone, so that they work over whatever file system both see; it must show a process what another
-//! one has written when that one's call has returned, as local ones do. Object stores and a stream over TCP have their
+//! Both sides use files alone, so that they work over whatever file system both see; it must show a process what
+//! another one has written when that one's call has returned, as local ones do. Object stores and a stream over TCP have their
 //! place in `place`.
 //!
 //! Source: PolarDB-IMCI sections 5.1 and 7: the writer broadcasts how far its log is durable, nodes read the log from

@@ -1,8 +1,8 @@
 //! What a node tells its writer, as bytes.
 //!
 //! ```text
-//!   offset 0   8        12      16    24    32          40     48        56         64       72     73
-//!          WEFTNODE  version  crc32c  life  beat  needs from  edits  position  published  wall µs  phase  address   192
+//!   offset 0         8        12      16    24    32          40     48        56         64       72     73
+//!          WEFTNODE  version  crc32c  life  beat  needs from  edits  position  published  wall µs  phase  address
 //! ```
 //!
 //! `life` is a random number of one start of the node; `beat` counts how often it has told.

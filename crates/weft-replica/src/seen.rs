@@ -28,7 +28,7 @@ pub struct NodeSeen {
 }
 
 /// Who knows the nodes that follow.
-pub trait Nodes: Send + Sync {
+pub(crate) trait Nodes: Send + Sync {
     /// Those that have registered, by name.
     fn nodes(&self) -> Vec<NodeSeen>;
 }

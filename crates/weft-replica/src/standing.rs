@@ -8,8 +8,8 @@
 //!
 //! 1. What a node shows is as old as the announcement is that it followed last, since that was read: so its age is
 //!    counted by the clock of the node alone. While the writer is not heard of it is as old as the last word of it.
-//! 2. What was shown stays shown: timestamps of the same engine go up, and an engine that takes the place of another one
-//!    shows at least as much.
+//! 2. What was shown stays shown: timestamps of the same engine go up, and an engine that takes the place of another
+//!    one shows at least as much.
 //!
 //! Concurrency: one mutex, held for memory work only; who waits looks around now and then for its cancellation.
 

@@ -19,8 +19,8 @@
 //!    was told of some edits of the manifest: a crash came between the two.
 //! 5. What depends on the memory of the writer (locks, what is sequenced and not durable) there is none of here: who
 //!    would write is refused.
-//! 6. An edit of the manifest that was read when joining may be one that the writer lost in a crash: when its next epoch
-//!    begins and the log has not told of that edit by then, another one may get its number. It joins anew.
+//! 6. An edit of the manifest that was read when joining may be one that the writer lost in a crash: when its next
+//!    epoch begins and the log has not told of that edit by then, another one may get its number. It joins anew.
 //!
 //! Memory: rows and entries beyond the writer's cuts, and definitions; of undecided transactions that the writer sent
 //! ahead of their commit as much as an option says (`undecided.rs`).

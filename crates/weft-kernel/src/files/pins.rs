@@ -4,8 +4,8 @@
 //!   pin everything ─ a merge drops t5-7, which waits ─ narrow to {t5-7, t5-9} ─ t5-7 copied: let go, it is removed
 //! ```
 //!
-//! Who follows needs the files that went since it came: a pin for those keeps what goes after it was made, and nothing of
-//! what waits for another pin by then.
+//! Who follows needs the files that went since it came: a pin for those keeps what goes after it was made, and nothing
+//! of what waits for another pin by then.
 //!
 //! A file of pages stays as it is, too: who copies waits for the change that goes on, and none begins.
 //!

@@ -1,8 +1,8 @@
 //! What keeps an engine open: whoever works with it holds this, each transaction too.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;

@@ -154,7 +154,8 @@ fn what_was_acknowledged_was_announced() {
     assert_eq!((first.lsn, first.last), (writer.announced(), writer.published()));
     for k in 0..10 {
         let ts = put(&writer, "t", k, k).unwrap();
-        assert_eq!((said.lock().lsn, said.lock().last), (writer.announced(), ts));
+        let heard = *said.lock();
+        assert_eq!((heard.lsn, heard.last), (writer.announced(), ts));
     }
     assert_eq!(writer.durable(), *said.lock());
 }
