@@ -55,10 +55,10 @@ fn a_node_reads_and_says_what_it_is() {
     println!("a node was ready after {:?}", node.ready_after);
     let mut here = connect(&node);
     assert_eq!(ask(&mut here, "SELECT v FROM t WHERE id = 1"), "one");
-    assert_eq!((ask(&mut there, "SELECT pg_is_in_recovery()"), ask(&mut here, "SELECT pg_is_in_recovery()")), (
-        "f".into(),
-        "t".into()
-    ));
+    assert_eq!(
+        (ask(&mut there, "SELECT pg_is_in_recovery()"), ask(&mut here, "SELECT pg_is_in_recovery()")),
+        ("f".into(), "t".into())
+    );
     assert_eq!(ask(&mut here, "SHOW transaction_read_only"), "on");
     for sql in [
         "INSERT INTO t VALUES (2, 'two')",

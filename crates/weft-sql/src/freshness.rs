@@ -110,3 +110,28 @@ pub(crate) fn met(waited: Waited, company: &Company, limit_ms: u64, what: impl F
     let message = format!("this node does not show {} within {limit_ms} ms: {place}", what());
     Err(Error::new(Code::QueryCanceled, message).hint("run it again, ask the writer, or raise freshness_timeout"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_and_told() {
+        let mut wanted = Freshness::default();
+        let names = ["freshness", "freshness_token", "freshness_timeout"];
+        let texts = |wanted: &Freshness| names.map(|name| wanted.get(name));
+        assert_eq!(texts(&wanted), ["none", "0", "10s"]);
+        for (name, value) in [("freshness", "50 ms"), ("freshness_token", "1042"), ("freshness_timeout", "1s")] {
+            wanted.set(name, value).unwrap();
+        }
+        assert_eq!((texts(&wanted), wanted.within_ms), (["50ms", "1042", "1s"].map(String::from), Some(50)));
+        wanted.set("freshness", "latest").unwrap();
+        assert_eq!((wanted.get("freshness"), wanted.within_ms), ("latest".into(), Some(0)));
+        wanted.set("freshness", "own writes").unwrap();
+        wanted.set("freshness_token", "").unwrap();
+        assert_eq!(texts(&wanted), ["none", "0", "1s"]);
+        for (name, value) in [("freshness", "soon"), ("freshness_token", "x"), ("freshness_timeout", "long")] {
+            assert!(wanted.set(name, value).is_none(), "{name} = {value}");
+        }
+    }
+}

@@ -117,18 +117,20 @@ pub(super) fn an_edit_that_the_writer_lost_is_not_followed() {
     let writer = open(&scratch);
     create(&writer, &["t"]).unwrap();
     (0..20).for_each(|k| assert!(put(&writer, "t", k, k).unwrap() > Timestamp(0)));
-    let manifest = std::fs::read_dir(scratch.path()).unwrap().map(|file| file.unwrap().path());
-    let manifest = manifest.filter(|path| path.to_str().unwrap().contains("MANIFEST-")).max().unwrap();
-    let before = std::fs::read(&manifest).unwrap();
+    let files = std::fs::read_dir(scratch.path()).unwrap().map(|file| file.unwrap().path());
+    let files: Vec<_> = files.filter(|path| !path.ends_with("LOCK")).collect();
+    let before: Vec<_> = files.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let durable = writer.announced();
     // The edit is in the manifest, and what tells of it waits for the next block.
     writer.freeze().unwrap();
     writer.run_one_job().unwrap();
     let mut follower = join(&scratch, &writer).unwrap();
     assert_follows(&mut follower, &writer, 0..30);
-    assert!(follower.edits() > 0 && follower.position() == follower.needs_from());
-    let epoch = follower.epoch();
+    assert_eq!((follower.position(), follower.needs_from(), writer.announced()), (durable, durable, durable));
+    let (edits, epoch) = (follower.edits(), follower.epoch());
+    assert!(edits > 0);
     drop(writer);
-    std::fs::write(&manifest, before).unwrap();
+    files.iter().zip(before).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     let writer = open(&scratch);
     put(&writer, "t", 3, 300).unwrap();
     writer.freeze().unwrap();
