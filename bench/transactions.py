@@ -15,6 +15,7 @@ rows are those of crates/weft-bench/src/bench/transactions/schema.sql.
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
@@ -44,9 +45,11 @@ SCALES = {
               "active": [10_000_000, 100_000, 10_000], "warehouses": 2},
 }
 WORKS = ["insert", "bulk", "lookup", "micro", "commits", "columns", "orders"]
+POINTS = ["select", "range", "update", "insert", "delete"]
 # As in people.rs, micro.rs, commits.rs, orders.rs.
 SPREAD, INSERT_ROWS, INSERT_AGES, CLIENT_IDS = 514_229, 100, 1_000_003, 1_000_000_000
 MICRO_CLIENTS, CLIENT_ROWS, WIDE_ROWS = 4, 10_000, 4
+PAD = "a text of some length that stands for what else is in a row of such a table"
 LINES, ITEMS, CUSTOMERS, NAMES = 10, 100_000, 3_000, 1_000
 MICRO_READ = "SELECT c1, c2, c3, c4 FROM micro WHERE id = {}"
 MICRO_WRITE = "UPDATE micro SET c1 = c1 + 1, c2 = c2 - 1, c3 = c3 + 2, c4 = c4 - 2 WHERE id = {}"
@@ -97,7 +100,7 @@ class System:
             sys.exit(f"{type(self).__name__} has wrong data: {sql} is {found} and must be {expected}")
 
     def run(self, works):
-        for work in WORKS:
+        for work in [*WORKS, "points"]:
             if work in works:
                 getattr(self, work)()
         return self.results
@@ -181,6 +184,16 @@ class System:
             total += ran["done"]
             self.expect(WIDE_SUM, total)
 
+    def points(self):
+        self.make("points")
+        rows = self.size["records"]
+        for kind in POINTS:
+            for number, clients in enumerate((1, 4)):
+                ran = self.clients("points", clients, kind=kind, number=number, count=clients)
+                self.report(f"point_{kind}_{clients}", ran["rate"])
+                rows += {"insert": 1, "delete": -1}.get(kind, 0) * ran["done"]
+                self.expect("SELECT count(*) FROM points", rows)
+
     def orders(self):
         self.make("orders")
         done = 0
@@ -219,7 +232,7 @@ def postgresql_programs():
 class Server:
     """A PostgreSQL of its own in a temporary directory, reached over a unix socket."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, shared_buffers="1GB"):
         self.programs = postgresql_programs()
         self.folder = folder
         self.data = os.path.join(folder, "data")
@@ -232,7 +245,8 @@ class Server:
         self.version = self.program("postgres", "--version").stdout.strip()
         self.program("initdb", "-D", self.data, "-U", "bench", "-A", "trust", "-E", "UTF8", "--no-locale")
         with open(os.path.join(self.data, "postgresql.auto.conf"), "a", encoding="utf-8") as file:
-            file.write(f"listen_addresses = ''\nunix_socket_directories = '{folder}'\nshared_buffers = '1GB'\n"
+            file.write(f"listen_addresses = ''\nunix_socket_directories = '{folder}'\n"
+                       f"shared_buffers = '{shared_buffers}'\n"
                        "max_connections = 50\n")
         log = os.path.join(folder, "log")
         self.program("pg_ctl", "start", "-w", "-D", self.data, "-l", log)
@@ -362,6 +376,21 @@ class PostgreSQL(System):
             lines.append(f"UPDATE wide SET c{client} = c{client} + 1 WHERE id = :id;")
         return ["\n".join(lines) + "\n\\endif\n"], []
 
+    def points_scripts(self, kind, number, count):
+        records = self.size["records"]
+        random_id = f"\\set id random(0, {records - 101})\n"
+        if kind == "insert":
+            return [f"\\set n :n + 1\n\\set id {records} + ({number} * 20 + :client_id + 1) * {CLIENT_IDS} + :n\n"
+                    f"INSERT INTO points VALUES (:id, 0, '{PAD}');\n"], ["-D", "n=0"]
+        if kind == "delete":
+            return [f"\\set n :n + 1\n\\set id ({records // 2} * {number} + (:n - 1) * {count} + :client_id) % {records}"
+                    f" * {SPREAD} % {records}\nDELETE FROM points WHERE id = :id;\n"], ["-D", "n=0"]
+        return [random_id + {
+            "select": "SELECT k, pad FROM points WHERE id = :id;\n",
+            "range": "\\set high :id + 100\nSELECT id, k FROM points WHERE id >= :id AND id < :high ORDER BY id;\n",
+            "update": "UPDATE points SET k = k + 1 WHERE id = :id;\n",
+        }[kind]], []
+
     def orders_scripts(self, first):
         place = [f"\\set w random(1, {self.size['warehouses']})", "\\set d random(1, 10)"]
         order = [*place, f"\\set c random(1, {CUSTOMERS})", "BEGIN;", "SELECT w_tax FROM warehouse WHERE w_id = :w;",
@@ -398,7 +427,7 @@ def connect(path):
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA busy_timeout = 60000")
-    db.execute("PRAGMA cache_size = -262144")
+    db.execute(f"PRAGMA cache_size = -{os.environ.get('WEFT_BENCH_SQLITE_CACHE_KB', '262144')}")
     return db
 
 
@@ -459,6 +488,32 @@ def sqlite_commits(db, client, size, numbers):
     random_of = random.Random(client).random
     first = client * CLIENT_ROWS
     return lambda: db.execute("UPDATE counters SET v = v + 1 WHERE id = ?", (first + int(random_of() * CLIENT_ROWS),))
+
+
+def sqlite_points(db, client, size, numbers):
+    random_of, records, kind = random.Random(client).random, size["records"], numbers["kind"]
+    series = itertools.count()
+    first = records + (numbers["number"] * 20 + client + 1) * CLIENT_IDS
+    half = records // 2 * numbers["number"]
+
+    def key():
+        return int(random_of() * (records - 100))
+
+    def span():
+        low = key()
+        return db.execute("SELECT id, k FROM points WHERE id >= ? AND id < ? ORDER BY id", (low, low + 100)).fetchall()
+
+    def delete():
+        nth = (half + next(series) * numbers["count"] + client) % records
+        db.execute("DELETE FROM points WHERE id = ?", (nth * SPREAD % records,))
+
+    return {
+        "select": lambda: db.execute("SELECT k, pad FROM points WHERE id = ?", (key(),)).fetchone(),
+        "range": span,
+        "update": lambda: db.execute("UPDATE points SET k = k + 1 WHERE id = ?", (key(),)),
+        "insert": lambda: db.execute("INSERT INTO points VALUES (?, 0, ?)", (first + next(series), PAD)),
+        "delete": delete,
+    }[kind]
 
 
 def sqlite_columns(db, client, size, numbers):
@@ -607,11 +662,11 @@ class SQLite(System):
 # ------------------------------------------------------------------------------------------------------------- the run
 
 
-def run_weft(program, folder, size, seconds, csv_folder, works):
+def run_weft(program, folder, size, seconds, csv_folder, works, options=()):
     words = [program, "bench", "transactions", "--dir", os.path.join(folder, "db"), "--seconds", str(seconds),
              "--people", str(size["people"]), "--bulk", ",".join(map(str, size["bulk"])), "--csv", csv_folder,
              "--records", str(size["records"]), "--active", ",".join(map(str, size["active"])),
-             "--warehouses", str(size["warehouses"]), "--only", ",".join(works)]
+             "--warehouses", str(size["warehouses"]), "--only", ",".join(works), *options]
     result = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if result.returncode != 0:
         sys.exit(f"{' '.join(words)} failed")

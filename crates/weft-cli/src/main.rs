@@ -48,6 +48,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
        weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N]
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
+                 [--method column|lineage|row] [--cache-mb N]
        weft bench xbench [--quick] [--dir DIR] [--only NAME,NAME,...] [--rows N] [--ratios N,N,...]
                  [--memory-limit SIZE] [--row-bytes N] [--wide-rows N] [--sizes MB,MB,...] [--projections N,N,...]
                  [--seconds N] [--queries N] [--update-seconds N] [--soak-seconds N] [--window-seconds N]

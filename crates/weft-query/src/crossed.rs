@@ -1,15 +1,14 @@
-//! Conditions between more than two relations stay where joins are put in another order.
+//! Inner joins are put into order (`join_order`); what is not is left to the engine's rule, without what it loses.
 //!
 //! ```text
-//!   FROM a JOIN (b JOIN c ON true) ON a.x = CASE WHEN b.f THEN b.x ELSE c.x END
+//!   FROM a JOIN (b JOIN c ON true) ON a.x = CASE WHEN b.f THEN b.x ELSE c.x END + random()
 //!     the engine takes the joins apart, looks for relations with a.x = ... between two of them, and forgets the rest
 //! ```
 //!
-//! 1. A key of a join, one side of which is not of one relation, is a condition of that join before its rule runs: the
-//!    rule keeps conditions. Afterwards they are keys again.
+//! 1. A key of a join, one side of which is not of one relation, is a condition of that join before the engine's rule
+//!    runs: the rule keeps conditions. Afterwards they are keys again.
 //! 2. So is a key that takes NULLs for equal: the rule gives all joins the way of the first.
-//! 3. The rule goes through relations in the order in which it finds them; they are put into a good one before
-//!    (`join_order`).
+//! 3. The engine's rule runs only where a tree was not put into order: it would make all trees left-deep.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{NullEquality, Result};
@@ -19,10 +18,10 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, Operator, binary_exp
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::join_order::ordered;
+use super::join_order::{Ordered, ordered};
 use super::semantics::has_node;
 
-/// The engine's rule, with the invariants above.
+/// The rule, under the name of the engine's.
 #[derive(Debug, Default)]
 pub(super) struct KeptKeys(EliminateCrossJoin);
 
@@ -39,12 +38,12 @@ impl OptimizerRule for KeptKeys {
         if !has_node(&plan, |node| matches!(node, LogicalPlan::Join(_)))? {
             return Ok(Transformed::no(plan));
         }
+        let Ordered { plan, has_rest } = ordered(plan)?;
+        if !has_rest {
+            return Ok(Transformed::yes(plan));
+        }
         let kept = plan.transform_up_with_subqueries(|plan| Ok(as_conditions(plan)))?;
-        let kept = kept.transform_data(ordered)?;
-        let changed = kept.transformed;
-        let mut made = self.0.rewrite(kept.data, config)?;
-        made.transformed |= changed;
-        Ok(made)
+        self.0.rewrite(kept.data, config)
     }
 }
 

@@ -27,10 +27,11 @@ use datafusion::logical_expr::{
     WindowUDF,
 };
 use datafusion::physical_plan::ExecutionPlan;
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
-use weft_kernel::table::{LOCATION, ReadView};
+use weft_kernel::table::{LOCATION, ReadView, TableStatistics};
 use weft_sql::queries::{AsksCatalog, ReadAt, TARGET, moment_of};
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
@@ -41,6 +42,7 @@ use super::conditions::Conditions;
 use super::error::wrap;
 use super::indexed::{Indexed, indexed, test_of};
 use super::pushdown::predicates_of;
+use super::relation_size::{Span, Spans};
 use super::scan::{Leaf, WeftScanExec};
 use super::series;
 use super::system_view::ViewProvider;
@@ -70,6 +72,7 @@ pub(crate) struct WeftTable {
     unique: Vec<Vec<String>>,
     rows: AtomicU64,
     bytes: AtomicU64,
+    spans: Mutex<Spans>,
 }
 
 impl WeftTable {
@@ -101,6 +104,7 @@ impl WeftTable {
             unique,
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
+            spans: Mutex::new(spans_of(&table.def.schema, &statistics)),
         }
     }
 }
@@ -111,10 +115,23 @@ impl WeftTable {
         self.rows.load(Ordering::Relaxed)
     }
 
+    /// The lowest and highest values of its columns when it was planned last, of those that have an order of numbers.
+    pub(crate) fn spans(&self) -> Spans {
+        self.spans.lock().clone()
+    }
+
     /// The names of columns that are unique together.
     pub(crate) fn unique_columns(&self) -> Vec<Vec<String>> {
         self.unique.clone()
     }
+}
+
+fn spans_of(schema: &Schema, statistics: &TableStatistics) -> Spans {
+    let known = schema.columns.iter().zip(&statistics.ranges).filter_map(|(column, range)| {
+        let (low, high) = range.as_ref()?;
+        Some((column.name.clone(), Span::of(low, high, column.data_type)?))
+    });
+    Arc::new(known.collect())
 }
 
 /// What a table has become may lack NULLs that it had.
@@ -217,6 +234,7 @@ pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (Ta
             let statistics = bound.table.statistics();
             table.rows.store(statistics.row_count, Ordering::Relaxed);
             table.bytes.store(statistics.bytes, Ordering::Relaxed);
+            *table.spans.lock() = spans_of(&bound.def.schema, &statistics);
         }
         Ok(())
     });

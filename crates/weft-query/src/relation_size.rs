@@ -4,14 +4,22 @@
 //!   TableScan orders (1,500,000 rows, key o_orderkey)      Filter o_orderstatus = 'F'     about 1,200 rows
 //! ```
 //!
-//! Nothing is known of values: an equality leaves as much as if a column had as many values as the root of the rows.
+//! Of a column's values the lowest and the highest are known, where rows are in files: whole numbers between them are
+//! as many values as there can be, and a bound cuts off its part. Else an equality leaves as much as if a column had as
+//! many values as the root of the rows.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::common::ScalarValue;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{Between, InList, Like};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, Operator};
+use weft_format::{DataType, Value};
 
 use super::provider::WeftTable;
+use super::types::value_of;
 
 /// Rows of what nothing is known of.
 const UNKNOWN_ROWS: f64 = 1_000.0;
@@ -24,6 +32,54 @@ const OTHER_SHARE: f64 = 0.3;
 /// A column that is no key has at least so many values.
 const VALUES_MIN: f64 = 10.0;
 
+/// The lowest and the highest value of a column that is a number or a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    low: f64,
+    high: f64,
+    data_type: DataType,
+}
+
+impl Span {
+    /// Of the lowest and highest value of a column.
+    pub(super) fn of(low: &Value, high: &Value, data_type: DataType) -> Option<Span> {
+        let (low, high) = (number(low)?, number(high)?);
+        (low <= high).then_some(Span { low, high, data_type })
+    }
+
+    /// How many values there can be.
+    fn count(self) -> Option<f64> {
+        let is_whole = matches!(self.data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt)
+            || matches!(self.data_type, DataType::Date | DataType::Oid);
+        is_whole.then_some(self.high - self.low + 1.0)
+    }
+
+    /// Which part of it lies below a constant.
+    fn below(self, constant: &ScalarValue) -> Option<f64> {
+        let at = number(&value_of(constant, self.data_type)?)?;
+        let width = self.high - self.low;
+        Some(if width > 0.0 { ((at - self.low) / width).clamp(0.0, 1.0) } else { f64::from(u8::from(at >= self.low)) })
+    }
+
+    /// Whether a constant lies outside of it.
+    fn lacks(self, constant: &ScalarValue) -> bool {
+        let at = value_of(constant, self.data_type).as_ref().and_then(number);
+        at.is_some_and(|at| at < self.low || at > self.high)
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::Decimal(number) => Some(*number as f64),
+        Value::Float(number) if number.is_finite() => Some(*number),
+        _ => None,
+    }
+}
+
+/// Spans by the name of the column.
+pub(super) type Spans = Arc<HashMap<String, Span>>;
+
 /// Rows and keys of a relation.
 pub(super) struct Size {
     /// About how many rows it has.
@@ -32,6 +88,7 @@ pub(super) struct Size {
     pub(super) keys: f64,
     /// The names of columns that are unique together.
     unique: Vec<Vec<String>>,
+    spans: Spans,
 }
 
 /// The column that an expression is, perhaps as another type.
@@ -46,25 +103,40 @@ pub(super) fn column_name(expr: &Expr) -> Option<&str> {
 
 impl Size {
     fn of_rows(rows: f64) -> Size {
-        Size { rows: rows.max(1.0), keys: rows.max(1.0), unique: Vec::new() }
+        Size { rows: rows.max(1.0), keys: rows.max(1.0), unique: Vec::new(), spans: Spans::default() }
     }
 
     /// The size with this condition.
     fn filtered(self, condition: &Expr) -> Size {
-        let share: f64 = split_conjunction(condition).into_iter().map(|part| kept_share(part, &self)).product();
+        let share = share_of(&split_conjunction(condition), &self);
         Size { rows: (self.rows * share).max(1.0), ..self }
     }
 
     /// Whether these columns have no values twice.
-    pub(super) fn is_unique(&self, columns: &[&str]) -> bool {
+    fn is_unique(&self, columns: &[&str]) -> bool {
         self.unique.iter().any(|key| key.iter().all(|column| columns.contains(&column.as_str())))
     }
 
-    /// About how many values a column has.
-    fn values(&self, column: &Expr) -> f64 {
+    /// The names of columns that are unique together.
+    pub(super) fn unique(&self) -> &[Vec<String>] {
+        &self.unique
+    }
+
+    /// About how many values a column, or an expression, has in all rows.
+    pub(super) fn values(&self, column: &Expr) -> f64 {
         match column_name(column) {
             Some(column) if self.is_unique(&[column]) => self.keys,
-            _ => self.keys.sqrt().max(VALUES_MIN),
+            name => match name.and_then(|name| self.spans.get(name)).and_then(|span| span.count()) {
+                Some(count) => count.clamp(1.0, self.keys),
+                None => self.keys.sqrt().max(VALUES_MIN).min(self.keys),
+            },
+        }
+    }
+
+    fn span(&self, column: &Expr) -> Option<Span> {
+        match column {
+            Expr::Column(column) => self.spans.get(&column.name).copied(),
+            _ => None,
         }
     }
 }
@@ -76,8 +148,10 @@ pub(super) fn size_of(plan: &LogicalPlan) -> Size {
             let provider = source_as_provider(&scan.source).ok();
             let table = provider.as_ref().and_then(|provider| provider.downcast_ref::<WeftTable>());
             let Some(table) = table else { return Size::of_rows(UNKNOWN_ROWS) };
-            let size = Size { unique: table.unique_columns(), ..Size::of_rows(table.row_count() as f64) };
-            scan.filters.iter().fold(size, Size::filtered)
+            let of_rows = Size::of_rows(table.row_count() as f64);
+            let size = Size { unique: table.unique_columns(), spans: table.spans(), ..of_rows };
+            let share = share_of(&scan.filters.iter().collect::<Vec<_>>(), &size);
+            Size { rows: (size.rows * share).max(1.0), ..size }
         }
         LogicalPlan::SubqueryAlias(alias) => size_of(&alias.input),
         LogicalPlan::Filter(filter) => size_of(&filter.input).filtered(&filter.predicate),
@@ -88,6 +162,10 @@ pub(super) fn size_of(plan: &LogicalPlan) -> Size {
                 projection.expr.iter().any(|expr| matches!(expr, Expr::Column(column) if column.name == *name))
             };
             size.unique.retain(|key| key.iter().all(is_kept));
+            if !size.spans.keys().all(is_kept) {
+                let kept = size.spans.iter().filter(|(name, _)| is_kept(name));
+                size.spans = Arc::new(kept.map(|(name, span)| (name.clone(), *span)).collect());
+            }
             size
         }
         LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => Size::of_rows(1.0),
@@ -127,14 +205,57 @@ pub(super) fn size_of(plan: &LogicalPlan) -> Size {
     }
 }
 
+/// The share of its rows that conditions on a relation leave together: bounds of one column cut off its ends.
+pub(super) fn share_of(conditions: &[&Expr], size: &Size) -> f64 {
+    let (mut share, mut bounds): (f64, Vec<(&str, f64, f64)>) = (1.0, Vec::new());
+    for condition in conditions.iter().flat_map(|condition| split_conjunction(condition)) {
+        let Some((name, from, to)) = bound_of(condition, size) else {
+            share *= kept_share(condition, size);
+            continue;
+        };
+        match bounds.iter_mut().find(|known| known.0 == name) {
+            Some(known) => (known.1, known.2) = (known.1.max(from), known.2.min(to)),
+            None => bounds.push((name, from, to)),
+        }
+    }
+    let least = 1.0 / size.keys;
+    bounds.iter().fold(share, |share, (_, from, to)| share * (to - from).clamp(least, 1.0))
+}
+
+/// Which part of a column's span a bound leaves: from and to, 0 to 1.
+fn bound_of<'a>(condition: &'a Expr, size: &Size) -> Option<(&'a str, f64, f64)> {
+    if let Expr::Between(Between { expr, negated: false, low, high }) = condition {
+        let (span, name) = (size.span(expr)?, column_name(expr)?);
+        let (Expr::Literal(low, _), Expr::Literal(high, _)) = (&**low, &**high) else { return None };
+        return Some((name, span.below(low)?, span.below(high)?));
+    }
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return None };
+    let (column, op, constant) = match (&**left, &**right) {
+        (column, Expr::Literal(constant, _)) => (column, *op, constant),
+        (Expr::Literal(constant, _), column) => (column, op.swap()?, constant),
+        _ => return None,
+    };
+    let (span, name) = (size.span(column)?, column_name(column)?);
+    match op {
+        Operator::Lt | Operator::LtEq => Some((name, 0.0, span.below(constant)?)),
+        Operator::Gt | Operator::GtEq => Some((name, span.below(constant)?, 1.0)),
+        _ => None,
+    }
+}
+
 /// The share of its rows that a condition on a relation leaves.
 pub(super) fn kept_share(condition: &Expr, size: &Size) -> f64 {
     match condition {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => match op {
-            Operator::And => kept_share(left, size) * kept_share(right, size),
-            Operator::Or => (kept_share(left, size) + kept_share(right, size)).min(1.0),
-            Operator::Eq if column_name(left).is_some() => 1.0 / size.values(left),
-            Operator::Eq => 1.0 / size.values(right),
+            Operator::And => share_of(&[left, right], size),
+            Operator::Or => (share_of(&[left], size) + share_of(&[right], size)).min(1.0),
+            Operator::Eq => {
+                let (column, other) = if column_name(left).is_some() { (left, right) } else { (right, left) };
+                match (size.span(column), &**other) {
+                    (Some(span), Expr::Literal(constant, _)) if span.lacks(constant) => 1.0 / size.keys,
+                    _ => 1.0 / size.values(column),
+                }
+            }
             Operator::NotEq => 1.0,
             Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => RANGE_SHARE,
             _ => OTHER_SHARE,

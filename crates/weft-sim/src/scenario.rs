@@ -64,7 +64,7 @@ impl Scenario {
             transactions: 8 + random.below(12),
             members_every: 4,
             lineage_percent: LINEAGE_PERCENT,
-            row_percent: 0,
+            row_percent: [0, 30][(seed % 2) as usize],
             async_percent: random.pick(&[0, 0, 30, 100]),
             tolerated: Vec::new(),
         }
@@ -78,7 +78,7 @@ impl Scenario {
 
     /// The scenario of a seed in which all tables are lineage tables: what they were is read again and again.
     pub fn of_lineage(seed: u64) -> Scenario {
-        Scenario { lineage_percent: 100, ..Scenario::seeded(seed) }
+        Scenario { lineage_percent: 100, row_percent: 0, ..Scenario::seeded(seed) }
     }
 
     /// The scenario of a seed in which tables are row tables; of every third seed every other one.

@@ -5,7 +5,7 @@
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!   weft-sim, weft-differ, weft-tidy: used by nobody
+//!   weft-joins: by weft-query, and needs nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
 use crate::imports;
@@ -16,6 +16,7 @@ pub const CRATES: &[&str] = &[
     "weft-env",
     "weft-format",
     "weft-expr",
+    "weft-joins",
     "weft-pgcatalog",
     "weft-contract",
     "weft-kernel",

@@ -228,20 +228,15 @@ impl Fixing<'_> {
 
     /// The function that a call means, and its arguments; none: one of the system.
     fn meant(&mut self, name: &ObjectName, args: &[Given]) -> Result<Option<(Function, Vec<Expr>)>> {
-        let functions = named(self.scopes.txn, name)?;
-        let types: Vec<Typing> = args.iter().map(|(_, expr)| self.scopes.type_of(expr)).collect();
         let own = table_name(name)?;
-        let of_system = name.0.len() == 1 && system::has(&own);
-        let candidate = match choose(self.scopes.txn, functions, args, &types) {
-            Ok(Some(chosen)) => chosen,
-            Ok(None) if of_system => return Ok(None),
-            Ok(None) => return Err(undefined(&resolve::shown(&own), args, &types)),
-            Err(_) if of_system => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        if of_system && !system::gives_way(&own, args, &types, &candidate) {
+        if name.0.len() == 1 && system::has(&own) {
             return Ok(None);
         }
+        let functions = named(self.scopes.txn, name)?;
+        let types: Vec<Typing> = args.iter().map(|(_, expr)| self.scopes.type_of(expr)).collect();
+        let Some(candidate) = choose(self.scopes.txn, functions, args, &types)? else {
+            return Err(undefined(&resolve::shown(&own), args, &types));
+        };
         let args = self.arguments_of(&candidate, args, &types)?;
         Ok(Some((candidate.function, args)))
     }

@@ -31,4 +31,4 @@ pub(crate) use definition::{Argument, Function, Gives, plain_type_of, shown_type
 pub(crate) use names::{check_written, fixed_name, of_fixed_name, of_fixed_text, parse_written};
 pub(crate) use places::{in_from, in_place, put_in, unless_null};
 pub(crate) use signature::{find, missing, missing_message, open_name};
-pub(crate) use system::is_kept;
+pub(crate) use system::has as is_of_system;

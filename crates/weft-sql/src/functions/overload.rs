@@ -42,8 +42,6 @@ pub(crate) struct Candidate {
     pub(crate) places: Vec<Option<usize>>,
     /// How many of the call are elements of its last argument.
     pub(crate) variadic: Option<usize>,
-    /// How many arguments of the call are of exactly the types that it takes.
-    pub(crate) exact: usize,
 }
 
 /// The functions of a name, along the search path.
@@ -132,7 +130,7 @@ pub(crate) fn choose(
     }
     match left.len() {
         0 => Ok(None),
-        1 => Ok(left.pop().map(|only| Candidate { exact: exact(&only), ..only })),
+        1 => Ok(left.pop()),
         _ => Err(ambiguous(&left, given, types)),
     }
 }
@@ -175,7 +173,7 @@ fn candidate(txn: &Transaction, function: Function, given: &[Given]) -> Result<O
         }
     }
     let is_whole = places.iter().zip(&inputs).all(|(place, input)| place.is_some() || input.default.is_some());
-    Ok(is_whole.then_some(Candidate { function, types, places, variadic, exact: 0 }))
+    Ok(is_whole.then_some(Candidate { function, types, places, variadic }))
 }
 
 /// The type that takes an argument of the call.

@@ -22,6 +22,9 @@ const VOLATILE: &[&str] = &[
     "weft_next_number",
 ];
 
+/// Functions of many rows that are made by the query engine, and not in the table of functions.
+const SETS_OF_QUERIES: &[&str] = &["generate_series", "unnest"];
+
 /// Whether something gives another value each time, or may do so.
 pub(super) fn is_volatile<T: Visit>(part: &T) -> bool {
     struct Volatiles;
@@ -110,6 +113,11 @@ pub(super) fn has_names(expr: &Expr) -> bool {
     expr.visit(&mut Names).is_break()
 }
 
+/// Whether a function of a name has many rows.
+fn is_set(name: &str) -> bool {
+    SETS_OF_QUERIES.contains(&name) || weft_expr::routines::gives_rows(name)
+}
+
 /// Whether an expression has a function of many rows.
 pub(super) fn gives_rows(expr: &Expr) -> bool {
     struct Sets;
@@ -118,7 +126,7 @@ pub(super) fn gives_rows(expr: &Expr) -> bool {
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(call) if weft_expr::routines::gives_rows(&function_name(call)) => ControlFlow::Break(()),
+                Expr::Function(call) if is_set(&function_name(call)) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             }
         }

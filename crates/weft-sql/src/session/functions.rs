@@ -115,7 +115,7 @@ fn create(work: &mut Work<'_>, written: &CreateFunction) -> Result<()> {
 
 /// Some names are the system's alone.
 fn check_name(name: &str) -> Result<()> {
-    if functions::is_kept(name) {
+    if functions::is_of_system(name) {
         let error = unsupported(&format!("a function named {name}, as one of the system is"));
         return Err(error.hint("give the function another name"));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weft::{Database, Options};
 
 use super::suite::Suite;
-use super::{commits, micro, orders, people};
+use super::{commits, micro, orders, people, points};
 use crate::directory;
 use crate::subcommand::{Arguments, Failure};
 
@@ -22,6 +22,7 @@ const WORKS: &[Work] = &[
     ("columns", commits::columns),
     ("hot", commits::hot),
     ("orders", orders::run),
+    ("points", points::run),
 ];
 
 /// Runs all workloads, or those named with `--only`.
@@ -35,6 +36,8 @@ pub(in crate::bench) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let active = arguments.numbers("--active", &[1_000_000, 100_000, 10_000])?;
     let warehouses = arguments.number("--warehouses", 2)?;
     let csv = arguments.option("--csv")?.map(PathBuf::from);
+    let method = arguments.option("--method")?;
+    let cache_mb = arguments.option("--cache-mb")?;
     arguments.finish()?;
     let only: Option<Vec<&str>> = only.as_deref().map(|names| names.split(',').collect());
     if let Some(unknown) = only.iter().flatten().find(|name| !WORKS.iter().any(|work| work.0 == **name)) {
@@ -44,9 +47,14 @@ pub(in crate::bench) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--active {active} needs as many --records")));
     }
     let dir = named.clone().map_or_else(|| directory::temporary("bench"), PathBuf::from);
-    let database = Database::open_with(&dir, Options::default())?;
+    let mut options = Options::default();
+    if let Some(text) = &cache_mb {
+        let size: u64 = text.parse().map_err(|_| Failure::Usage(format!("--cache-mb is a number, not {text}")))?;
+        options = Options { cache_bytes: size << 20, lend_row_memory: false, ..options };
+    }
+    let database = Database::open_with(&dir, options)?;
     let time = Duration::from_secs(seconds);
-    let suite = Suite { database, time, people, bulk, records, active, warehouses, csv };
+    let suite = Suite { database, time, people, bulk, records, active, warehouses, csv, method };
     for (name, work) in WORKS {
         if only.as_ref().is_none_or(|only| only.contains(name)) {
             work(&suite)?;

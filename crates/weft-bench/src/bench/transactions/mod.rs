@@ -9,6 +9,7 @@
 //!   micro      L-Store's: 8 reads and 2 writes per transaction, with and without a scan beside them
 //!   commits    one row per commit: group commit, SERIALIZABLE, different columns of the same rows
 //!   orders     TPC-C-like new-order and payment
+//!   points     single rows by their key: found, ranges of 100, updated, inserted, deleted
 //! ```
 //!
 //! Every workload ends with the sums and counts that its committed transactions leave; a wrong one is an error. Tables
@@ -23,6 +24,7 @@ mod commits;
 mod micro;
 mod orders;
 mod people;
+mod points;
 mod suite;
 
 pub(super) use command::run;

@@ -18,6 +18,12 @@ SELECT g.i - 1, g.i % 1000, g.i % 1001, g.i % 1002, g.i % 1003, g.i % 1004,
        g.i % 1005, g.i % 1006, g.i % 1007, g.i % 1008, g.i % 1009
 FROM generate_series(1, {records}) AS g(i);
 
+-- section: points
+CREATE TABLE points (id bigint PRIMARY KEY, k integer, pad text);
+INSERT INTO points
+SELECT g.i - 1, 0, 'a text of some length that stands for what else is in a row of such a table'
+FROM generate_series(1, {records}) AS g(i);
+
 -- section: commits
 CREATE TABLE counters (id bigint PRIMARY KEY, v bigint);
 INSERT INTO counters SELECT g.i - 1, 0 FROM generate_series(1, 160000) AS g(i);

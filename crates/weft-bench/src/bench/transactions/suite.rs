@@ -27,12 +27,17 @@ pub(super) struct Suite {
     pub(super) warehouses: u64,
     /// Where CSV files `bulk-<rows>.csv` are, if they are to be loaded.
     pub(super) csv: Option<PathBuf>,
+    /// How tables are stored; none: as the database has it.
+    pub(super) method: Option<String>,
 }
 
 impl Suite {
     /// Runs a section of `schema.sql`.
     pub(super) fn make(&self, section: &str) -> Result<(), Failure> {
         let mut session = self.database.session()?;
+        if let Some(method) = &self.method {
+            session.set("default_table_access_method", method)?;
+        }
         session.execute(&self.section(section))?;
         Ok(())
     }

@@ -1,0 +1,107 @@
+//! The graph of a tree's parts: rows, values of columns, keys.
+//!
+//! ```text
+//!   o_custkey = c_custkey              columns of orders (1 to 150,000: so many values) and customer (its key): one class
+//!   n_name = 'CHINA'                   1 of 25 rows of nation
+//!   s_w_id * s_i_id = su_suppkey       an expression of one relation is a column, too
+//!   a.x + b.y = c.z                    an edge from {a, b} to c
+//! ```
+
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::logical_expr::{Expr, ExprSchemable};
+use weft_joins::{Builder, ColumnNo, Graph, Set};
+
+use super::parts::{Equality, Parts};
+use crate::relation_size::{Size, kept_share, share_of, size_of};
+
+/// What a condition between relations leaves that is no equality.
+const OTHER_SHARE: f64 = 0.3;
+/// Values of a side of an equality that several relations have together.
+const VALUES_OF_SEVERAL: f64 = 1_000.0;
+
+/// A graph, and the expression that each column of it is.
+pub(super) struct Known<'a> {
+    pub(super) graph: Graph,
+    pub(super) columns: Vec<(usize, &'a Expr)>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn of(parts: &'a Parts) -> Known<'a> {
+        let sizes: Vec<Size> = parts.relations.iter().map(size_of).collect();
+        let reads: Vec<Set> = parts.conditions.iter().map(|condition| parts.reads(condition)).collect();
+        let mut making = Making { parts, sizes: &sizes, builder: Graph::builder(), columns: Vec::new() };
+        for (at, size) in sizes.iter().enumerate() {
+            let own = parts.conditions.iter().zip(&reads).filter(|(_, reads)| **reads == Set::of(at));
+            let own: Vec<&Expr> = own.map(|(condition, _)| condition).collect();
+            making.builder.relation(size.rows * share_of(&own, size), size.keys);
+        }
+        for (condition, &reads) in parts.conditions.iter().zip(&reads).filter(|(_, reads)| reads.len() > 1) {
+            match parts.equality(condition) {
+                Some(equality) => making.equal(&equality),
+                None => {
+                    let alone = &sizes[reads.iter().next().unwrap_or(0)];
+                    making.builder.condition(reads, kept_share(condition, alone).min(OTHER_SHARE));
+                }
+            }
+        }
+        making.keys();
+        Known { graph: making.builder.build(), columns: making.columns }
+    }
+}
+
+struct Making<'a, 'b> {
+    parts: &'a Parts,
+    sizes: &'b [Size],
+    builder: Builder,
+    columns: Vec<(usize, &'a Expr)>,
+}
+
+impl<'a> Making<'a, '_> {
+    fn equal(&mut self, equality: &Equality<'a>) {
+        let (left, right) = (equality.left, equality.right);
+        if left.1.len() > 1 || right.1.len() > 1 {
+            return self.builder.equal_sets(left.1, right.1, 1.0 / VALUES_OF_SEVERAL);
+        }
+        let is_transitive = !equality.takes_nulls;
+        let (a, b) = (self.column(left, is_transitive), self.column(right, is_transitive));
+        self.builder.equal(a, b);
+    }
+
+    /// The column that an expression of one relation is.
+    fn column(&mut self, (expr, reads): (&'a Expr, Set), is_transitive: bool) -> ColumnNo {
+        let relation = reads.iter().next().unwrap_or(0);
+        let is_same = |known: &&(usize, &Expr)| known.0 == relation && known.1 == expr;
+        if let Some(at) = self.columns.iter().position(|known| is_same(&known)) {
+            return ColumnNo(at);
+        }
+        let data_type = expr.get_type(self.parts.relations[relation].schema()).ok();
+        let is_transitive = is_transitive && data_type.is_some_and(|data_type| is_compared_by_value(&data_type));
+        self.columns.push((relation, expr));
+        self.builder.column(relation, self.sizes[relation].values(expr), is_transitive)
+    }
+
+    /// Keys of which all columns are in the graph.
+    fn keys(&mut self) {
+        for (relation, size) in self.sizes.iter().enumerate() {
+            for key in size.unique() {
+                let column = |name: &String| {
+                    let is_it = |known: &(usize, &Expr)| {
+                        known.0 == relation && matches!(known.1, Expr::Column(column) if column.name == *name)
+                    };
+                    self.columns.iter().position(is_it).map(ColumnNo)
+                };
+                if let Some(columns) = key.iter().map(column).collect::<Option<Vec<ColumnNo>>>() {
+                    self.builder.unique(relation, columns);
+                }
+            }
+        }
+    }
+}
+
+/// Whether two values that are equal to a third one are equal, and look alike to a join.
+fn is_compared_by_value(data_type: &ArrowType) -> bool {
+    data_type.is_integer()
+        || data_type.is_temporal()
+        || data_type.is_decimal()
+        || matches!(data_type, ArrowType::Boolean | ArrowType::Utf8 | ArrowType::Utf8View | ArrowType::LargeUtf8)
+}
