@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. What is announced never goes back within an opening, and is durable when it is written.
-//! 2. A node that tells nothing new for as long as anything is kept is forgotten, and its file removed.
+//! 2. A node that tells nothing new for as long as anything is kept, and some seconds at least, is forgotten, and its
+//!    file removed.
 //! 3. Trouble with the files of nodes never stops the writer: nodes then hear less.
 //!
 //! Concurrency: the mutex of what was said last is held during one write into memory.
@@ -31,6 +32,9 @@ use crate::registration::Registration;
 use crate::retention::{Bounds, Need, Present, Retention};
 use crate::seen::{NodeSeen, Nodes};
 use crate::standing::Phase;
+
+/// A node is not forgotten before it was silent for so long, however short anything is kept.
+const SILENCE_MIN: Duration = Duration::from_secs(10);
 
 /// What a writer does for nodes.
 #[derive(Clone, Copy, Debug)]
@@ -250,7 +254,8 @@ impl Shared {
             let known =
                 before.remove(&name).filter(|known| (known.told.life, known.told.beat) == (told.life, told.beat));
             let heard = known.map_or(now, |known| known.heard);
-            if now.saturating_sub(heard) >= u64::try_from(self.options.keep_time.as_nanos()).unwrap_or(u64::MAX) {
+            let silence = self.options.keep_time.max(SILENCE_MIN);
+            if now.saturating_sub(heard) >= u64::try_from(silence.as_nanos()).unwrap_or(u64::MAX) {
                 self.place.leave(&name);
                 continue;
             }

@@ -26,8 +26,8 @@
 //! 4. The writer pays one write of 64 bytes into memory for each block of the log, whoever follows.
 //!
 //! Both sides use files alone, so that they work over whatever file system both see; it must show a process what
-//! another one has written when that one's call has returned, as local ones do. Object stores and a stream over TCP have their
-//! place in `place`.
+//! another one has written when that one's call has returned, as local ones do. Object stores and a stream over TCP
+//! have their place in `place`.
 //!
 //! Source: PolarDB-IMCI sections 5.1 and 7: the writer broadcasts how far its log is durable, nodes read the log from
 //! shared storage. DESIGN section 8.

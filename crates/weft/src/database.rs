@@ -113,7 +113,12 @@ impl Database {
         let (dir, limits) = (dir.as_ref().to_owned(), options.nodes);
         let engine = Engine::open(env.clone(), &dir, methods, options.engine())?;
         let beside = match limits {
-            Some(limits) => Beside::Nodes(Herald::start(&engine, limits.herald())?),
+            Some(limits) => match Herald::start(&engine, limits.herald()) {
+                Ok(herald) => Beside::Nodes(herald),
+                // A full disk keeps nobody from opening; nodes wait for the next time.
+                Err(error) if error.code() == Code::DiskFull => Beside::Nobody,
+                Err(error) => return Err(error),
+            },
             None => {
                 weft_replica::withdraw(&env, &dir);
                 Beside::Nobody
