@@ -4,7 +4,7 @@
 //!   weft DIR                      the interactive shell on the database in DIR
 //!   weft postgres://HOST/DB       the same shell on a server
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
-//!   weft serve DIR                a server for PostgreSQL's clients
+//!   weft serve DIR                a server for PostgreSQL's clients; with --follow a node that reads beside it
 //!   weft check DIR                verify every checksum and invariant; with --quarantine go on without damaged files
 //!   weft demo                     a year of flights: transactions and analytic queries on the same tables
 //!   weft bench                    one workload, measured, as JSON lines
@@ -37,7 +37,7 @@ use failure::Failure;
 const USAGE: &str = "\
 Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
-       weft serve DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
+       weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]

@@ -60,8 +60,8 @@ pub use catalog::{
     SequenceValue, TableDef, TableRef,
 };
 pub use engine::{
-    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, QUARANTINE,
-    QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
+    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, KeptFiles,
+    QUARANTINE, QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
 pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};

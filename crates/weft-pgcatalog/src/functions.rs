@@ -362,7 +362,7 @@ static FUNCTIONS: &[Function] = &[
     function("pg_tablespace_size", (1, 1), int8, zero),
     function("pg_size_pretty", (1, 1), text, |call| Ok(Datum::text(size_text(call.int(0))))),
     function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(encoding_name(call.int(0))))),
-    function("pg_is_in_recovery", (0, 0), boolean, no),
+    function("pg_is_in_recovery", (0, 0), boolean, |call| Ok(Datum::Bool(call.snapshot.in_recovery))),
     function("pg_is_wal_replay_paused", (0, 0), boolean, no),
     function("pg_is_other_temp_schema", (1, 1), boolean, |call| {
         let (oid, own) = (u32::try_from(call.int(0)).unwrap_or(0), call.snapshot.temporary);

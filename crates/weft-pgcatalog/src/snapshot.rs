@@ -37,6 +37,8 @@ pub struct Snapshot {
     pub temporary: Option<u32>,
     /// The session's number.
     pub backend: i64,
+    /// Whether the server follows another one.
+    pub in_recovery: bool,
     /// The transaction's number.
     pub txid: i64,
     /// Microseconds since 1970 UTC: the time of the transaction.

@@ -165,6 +165,12 @@ impl History {
         self.inner().by_ts.values().copied().collect()
     }
 
+    /// Those of them that no crash takes back.
+    pub(crate) fn acknowledged_durably(&self) -> Vec<u64> {
+        let inner = self.inner();
+        inner.by_ts.values().copied().filter(|tid| inner.records[tid].hard).collect()
+    }
+
     /// A flush that began after these were acknowledged is durable.
     pub(crate) fn durable(&self, tids: &[u64]) {
         let mut inner = self.inner();

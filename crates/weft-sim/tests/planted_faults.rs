@@ -72,6 +72,8 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
                 | Fault::FREEZE_AGAIN
                 | Fault::RECYCLE_UNSYNCED
                 | Fault::READ_RECYCLED
+                | Fault::CUT_LOG_FOLLOWED
+                | Fault::FOLLOW_LOST_EDIT
                 | Fault::UNIQUE_BEFORE_FOLLOWED
                 | Fault::FOLLOW_WITHOUT_FLOOR
         )

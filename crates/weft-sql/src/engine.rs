@@ -11,6 +11,7 @@ use weft_pgcatalog::rights::Access;
 
 use crate::activity::Activities;
 use crate::configuration::{Changes, Configured, SETTINGS, Source, definition};
+use crate::freshness::Freshness;
 use crate::queries::{MakeQueryEngine, QueryEngine, QueryOptions};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
@@ -51,7 +52,7 @@ pub struct SqlEngine {
     described: Mutex<Option<(u64, Arc<Described>)>>,
     statements: Mutex<Statements>,
     configured: Arc<Configured>,
-    activities: Activities,
+    activities: Arc<Activities>,
 }
 
 #[derive(Default)]
@@ -64,11 +65,25 @@ struct Statements {
 impl SqlEngine {
     /// SQL over an open kernel.
     pub fn new(kernel: Arc<Engine>, options: SqlOptions) -> Arc<SqlEngine> {
-        let activities = Activities::new(kernel.env());
+        let activities = Arc::new(Activities::new(kernel.env()));
         let configured = Arc::new(Configured::default());
         if let Some(known) = definition("scheduler") {
             configured.put(known, kernel.load().mode().name().to_owned());
         }
+        SqlEngine::of(kernel, options, (configured, activities))
+    }
+
+    /// The same over a kernel that takes the place of this one's: what was configured and counted goes on.
+    pub fn in_place(&self, kernel: Arc<Engine>) -> Arc<SqlEngine> {
+        let shared = (Arc::clone(&self.configured), Arc::clone(&self.activities));
+        SqlEngine::of(kernel, self.options.clone(), shared)
+    }
+
+    fn of(
+        kernel: Arc<Engine>,
+        options: SqlOptions,
+        (configured, activities): (Arc<Configured>, Arc<Activities>),
+    ) -> Arc<SqlEngine> {
         Arc::new(SqlEngine {
             activities,
             kernel,
@@ -153,6 +168,7 @@ impl SqlEngine {
             lock_timeout_ms: u64::try_from(options.lock_timeout.as_millis()).unwrap_or(u64::MAX),
             idle_in_transaction_session_timeout_ms: 0,
             idle_session_timeout_ms: 0,
+            freshness: Freshness::default(),
             read_only: false,
             system_time: String::new(),
             speculative_reads: false,
@@ -183,7 +199,7 @@ impl SqlEngine {
     }
 
     /// What all sessions do, and did.
-    pub fn activities(&self) -> &Activities {
+    pub fn activities(&self) -> &Arc<Activities> {
         &self.activities
     }
 

@@ -27,6 +27,7 @@ mod domains;
 mod engine;
 mod expansion;
 pub mod expr;
+mod freshness;
 mod functions;
 mod locking;
 mod moments;

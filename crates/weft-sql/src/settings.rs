@@ -14,6 +14,7 @@ use crate::configuration::{
     ACCEPTED, Changes, Configured, Definition, Kind, SETTINGS, accepted, definition, parse_bool, parse_ms, print_bytes,
     print_ms,
 };
+use crate::freshness::{self, Freshness};
 
 /// Which engine statements take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Settings {
     pub idle_in_transaction_session_timeout_ms: u64,
     /// How long a session may be idle outside of one, milliseconds; 0 = without end.
     pub idle_session_timeout_ms: u64,
+    /// What statements are to see at least, on a node that follows.
+    pub freshness: Freshness,
     /// Whether new transactions are read-only.
     pub read_only: bool,
     /// Whether snapshots show commits that are not durable yet.
@@ -125,6 +128,7 @@ impl Settings {
                 EngineChoice::Point => "point".into(),
                 EngineChoice::Query => "query".into(),
             },
+            "freshness" | "freshness_token" | "freshness_timeout" => self.freshness.get(name),
             "idle_in_transaction_session_timeout" => print_ms(self.idle_in_transaction_session_timeout_ms),
             "idle_session_timeout" => print_ms(self.idle_session_timeout_ms),
             "lock_timeout" => print_ms(self.lock_timeout_ms),
@@ -202,6 +206,9 @@ impl Settings {
                     "query" => EngineChoice::Query,
                     _ => return Err(bad("auto, row, column")),
                 }
+            }
+            "freshness" | "freshness_token" | "freshness_timeout" => {
+                self.freshness.set(name, &word).ok_or_else(|| bad(freshness::allowed(name)))?;
             }
             "statement_timeout" | "lock_timeout" | "idle_session_timeout" | "idle_in_transaction_session_timeout" => {
                 let allowed = "0 (none), milliseconds, or a number with ms, s, min or h";
@@ -396,6 +403,7 @@ mod tests {
         Settings {
             system_time: String::new(),
             durability: Durability::Full,
+            freshness: Freshness::default(),
             engine: EngineChoice::Auto,
             column_paths: ColumnPaths::Auto,
             statement_timeout_ms: 0,

@@ -21,6 +21,7 @@ pub const CRATES: &[&str] = &[
     "weft-contract",
     "weft-kernel",
     "weft-tables",
+    "weft-replica",
     "weft-rivals",
     "weft-sim",
     "weft-sql",

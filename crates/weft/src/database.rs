@@ -8,23 +8,27 @@
 //! 1. A directory is open in one process at a time; the second one gets 57P03 with the first one's process id.
 //! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
 //!    next opening takes longer.
-//! 3. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
+//! 3. A database that follows another process ([`Database::follow`]) only reads. When it has to join anew its sessions
+//!    end with 57P01, and new ones read what it has joined.
+//! 4. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
 //!    Before, what is freed goes back while the process has more than half of what is accounted for.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use weft_env::sync::RwLock;
 use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, QuarantineReport, TableDef};
+use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
 use weft_sql::{QueryOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::{column_method, lineage_method, row_method};
 
-use crate::options::Options;
+use crate::options::{Follow, Options};
 
 /// How often [`Database::retry`] runs its transaction before it gives the conflict back.
 const ATTEMPTS_MAX: u32 = 100;
@@ -32,11 +36,52 @@ const ATTEMPTS_MAX: u32 = 100;
 /// An opened database. Cheap to clone; shared between threads.
 #[derive(Clone)]
 pub struct Database {
-    engine: Arc<Engine>,
-    sql: Arc<SqlEngine>,
+    served: Arc<Served>,
+    beside: Arc<Beside>,
+    dir: PathBuf,
     env: Env,
     /// Dropped last.
     _memory: Arc<FreedMemory>,
+}
+
+/// What sessions run on.
+struct Served {
+    /// Another takes its place when a node joins anew; none: it has not joined yet.
+    sql: RwLock<Option<Arc<SqlEngine>>>,
+    activities: OnceLock<Arc<Activities>>,
+    configured: OnceLock<Arc<Configured>>,
+}
+
+impl Served {
+    fn nothing() -> Served {
+        Served { sql: RwLock::new(None), activities: OnceLock::new(), configured: OnceLock::new() }
+    }
+
+    /// These sessions begin in from now on.
+    fn begin(&self, sql: Arc<SqlEngine>) {
+        self.activities.get_or_init(|| Arc::clone(sql.activities()));
+        self.configured.get_or_init(|| Arc::clone(sql.configured()));
+        *self.sql.write() = Some(sql);
+    }
+
+    /// An engine takes the place of another one, whose sessions end.
+    fn replace(&self, engine: &Arc<Engine>, before: Option<&Arc<Engine>>, options: &SqlOptions) {
+        let present = self.sql.read().clone();
+        self.begin(present.map_or_else(
+            || SqlEngine::new(Arc::clone(engine), options.clone()),
+            |sql| sql.in_place(Arc::clone(engine)),
+        ));
+        // It writes nothing, so nothing is left undone.
+        drop(before.map(|before| before.close()));
+    }
+}
+
+/// The processes beside this one.
+enum Beside {
+    /// Nobody follows.
+    Nobody,
+    Nodes(Herald),
+    Writer(Node),
 }
 
 /// What a table has in one of its layers.
@@ -63,28 +108,84 @@ impl Database {
     /// Opens the database in a directory; makes it when there is none.
     pub fn open_with(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
         let env = Env::real();
-        let memory = if options.keep_little_freed_memory {
-            weft_env::keep_little_freed_memory();
-            FreedMemory::above(&env, options.memory_bytes() / 2)
-        } else {
-            FreedMemory::at_the_end()
-        };
+        let memory = keep_little(&env, &options);
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
-        let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
-        let queries = QueryOptions {
-            memory_bytes: options.query_memory_bytes,
-            apply_subqueries: options.apply_subqueries,
-            ..QueryOptions::default()
+        let (dir, limits) = (dir.as_ref().to_owned(), options.nodes);
+        let engine = Engine::open(env.clone(), &dir, methods, options.engine())?;
+        let beside = match limits {
+            Some(limits) => match Herald::start(&engine, limits.herald()) {
+                Ok(herald) => Beside::Nodes(herald),
+                // A full disk keeps nobody from opening; nodes wait for the next time.
+                Err(error) if error.code() == Code::DiskFull => Beside::Nobody,
+                Err(error) => return Err(error),
+            },
+            None => {
+                weft_replica::withdraw(&env, &dir);
+                Beside::Nobody
+            }
         };
-        let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
+        let sql = SqlEngine::new(engine, sql_options(&options));
         sql.drop_leftovers();
-        Ok(Database { engine, sql, env, _memory: Arc::new(memory) })
+        let served = Served::nothing();
+        served.begin(sql);
+        Ok(Database { served: Arc::new(served), beside: Arc::new(beside), dir, env, _memory: Arc::new(memory) })
+    }
+
+    /// Follows the database that another process has open in a directory, with [`Options::nodes`], and shows what that
+    /// one commits, milliseconds later. Sessions only read (25006).
+    ///
+    /// # Errors
+    ///
+    /// 57P03 when it has not joined in [`Follow::join_timeout`], with the reason.
+    pub fn follow(dir: impl AsRef<Path>, options: Options, follow: Follow) -> Result<Database> {
+        let (env, dir) = (Env::real(), dir.as_ref().to_owned());
+        let memory = keep_little(&env, &options);
+        let node = NodeOptions {
+            name: follow.name,
+            address: follow.address,
+            engine: options.engine(),
+            join_timeout: follow.join_timeout,
+            ..NodeOptions::default()
+        };
+        let (served, sql) = (Arc::new(Served::nothing()), sql_options(&options));
+        let shown = Arc::clone(&served);
+        let replaced = move |engine: &Arc<Engine>, before: Option<Arc<Engine>>| {
+            shown.replace(engine, before.as_ref(), &sql);
+        };
+        let node = Node::start(&env, &dir, methods(), node, Box::new(replaced))?;
+        let beside = Arc::new(Beside::Writer(node));
+        Ok(Database { served, beside, dir, env, _memory: Arc::new(memory) })
+    }
+
+    /// What sessions begin in now.
+    fn sql(&self) -> Arc<SqlEngine> {
+        self.served.sql.read().clone().expect("a database is there when it was opened, or has joined")
+    }
+
+    fn engine(&self) -> Arc<Engine> {
+        Arc::clone(self.sql().kernel())
+    }
+
+    /// Whether it follows another process.
+    pub fn follows(&self) -> bool {
+        matches!(*self.beside, Beside::Writer(_))
+    }
+
+    /// Where it is as a node; none when it follows nobody.
+    pub fn node(&self) -> Option<NodeStatus> {
+        if let Beside::Writer(node) = &*self.beside { Some(node.status()) } else { None }
+    }
+
+    /// The nodes that follow it.
+    pub fn nodes(&self) -> Vec<NodeSeen> {
+        if let Beside::Nodes(herald) = &*self.beside { herald.nodes() } else { Vec::new() }
     }
 
     /// A new session; an error when the database was closed.
     pub fn session(&self) -> Result<Session> {
-        self.engine.begin()?.rollback();
-        Ok(self.sql.session())
+        let sql = self.sql();
+        sql.kernel().begin()?.rollback();
+        Ok(sql.session())
     }
 
     /// Runs `work` in a transaction of its own and commits it; runs it again when it lost against another transaction.
@@ -128,24 +229,24 @@ impl Database {
 
     /// Writes what is in memory to column tables and drops the log before it.
     pub fn checkpoint(&self) -> Result<()> {
-        self.engine.checkpoint()
+        self.engine().checkpoint()
     }
 
     /// Reads every file and tests every checksum and invariant; what is wrong, one line each.
     pub fn check(&self) -> Result<Vec<String>> {
-        self.engine.check()
+        self.engine().check()
     }
 
     /// The committed tables, by name.
     pub fn tables(&self) -> Result<Vec<Arc<TableDef>>> {
-        let mut tables = self.engine.begin()?.tables();
+        let mut tables = self.engine().begin()?.tables();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(tables)
     }
 
     /// What lies in which layer of a table.
     pub fn layers(&self, table: &str) -> Result<Vec<Layer>> {
-        let table = self.engine.begin()?.table(table)?;
+        let table = self.engine().begin()?.table(table)?;
         Ok(layers_of(&table))
     }
 
@@ -153,58 +254,89 @@ impl Database {
     /// transactions go on; files that earlier backups have are not copied again. After an error those are as they
     /// were. [`restore`] makes a database of it.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<BackupSummary> {
-        self.engine.backup(dest.as_ref(), None)
+        self.engine().backup(dest.as_ref(), None)
     }
 
     /// What other programs are told that try to open the directory: who has it, and on a second line how to come in.
     pub fn describe_owner(&self, owner: &str) -> Result<()> {
-        self.engine.describe_owner(owner)
+        self.engine().describe_owner(owner)
     }
 
     /// Where the database is.
     pub fn dir(&self) -> &Path {
-        self.engine.dir()
+        &self.dir
     }
 
     /// Memory, log and jobs at this moment.
     pub fn status(&self) -> EngineStatus {
-        self.engine.status()
+        self.engine().status()
     }
 
     /// What is wrong now with files and background jobs, each with what to do.
     pub fn troubles(&self) -> Vec<(String, String)> {
-        let resting = self.engine.jobs().into_iter().filter_map(|job| job.trouble);
-        let failing = resting.chain(self.engine.house_trouble()).map(|trouble| (trouble.error, trouble.hint));
-        let damaged = self.engine.damaged_files().into_iter().map(|file| (file.error, file.hint));
+        let resting = self.engine().jobs().into_iter().filter_map(|job| job.trouble);
+        let failing = resting.chain(self.engine().house_trouble()).map(|trouble| (trouble.error, trouble.hint));
+        let damaged = self.engine().damaged_files().into_iter().map(|file| (file.error, file.hint));
         let known = "look after the disk, its space and the rights of the directory";
         failing.chain(damaged).map(|(what, remedy)| (what, remedy.unwrap_or_else(|| known.to_owned()))).collect()
     }
 
     /// What all sessions do, and did.
     pub fn activities(&self) -> &Activities {
-        self.sql.activities()
+        self.served.activities.get().expect("there are sessions since it was opened, or has joined")
     }
 
     /// What the server was told, shared by its sessions.
     pub fn configured(&self) -> &Arc<Configured> {
-        self.sql.configured()
+        self.served.configured.get().expect("there are sessions since it was opened, or has joined")
     }
 
     /// How many transactions wait for a lock.
     pub fn lock_waiters(&self) -> usize {
-        self.engine.locks().iter().map(|lock| lock.waiters.len()).sum()
+        self.engine().locks().iter().map(|lock| lock.waiters.len()).sum()
     }
 
     /// Name, number and layers of every table.
     pub fn layout(&self) -> Vec<(String, u32, Vec<Layer>)> {
-        let tables = self.engine.tables();
+        let tables = self.engine().tables();
         let of = |table: &weft_kernel::TableRef| (table.def.name.clone(), table.def.oid, layers_of(table));
         tables.iter().map(of).collect()
     }
 
     /// Stops background jobs, writes a checkpoint and gives the directory free. Sessions that are left fail with 57P01.
     pub fn close(&self) -> Result<()> {
-        self.engine.close()
+        match &*self.beside {
+            Beside::Nobody => self.engine().close(),
+            Beside::Nodes(herald) => {
+                herald.stop();
+                let closed = self.engine().close();
+                herald.farewell();
+                closed
+            }
+            Beside::Writer(node) => {
+                node.stop();
+                self.engine().close()
+            }
+        }
+    }
+}
+
+/// What SQL is told of its surroundings.
+fn sql_options(options: &Options) -> SqlOptions {
+    let queries = QueryOptions {
+        memory_bytes: options.query_memory_bytes,
+        apply_subqueries: options.apply_subqueries,
+        ..QueryOptions::default()
+    };
+    SqlOptions { queries, query_engine: weft_query::query_engine }
+}
+
+fn keep_little(env: &Env, options: &Options) -> FreedMemory {
+    if options.keep_little_freed_memory {
+        weft_env::keep_little_freed_memory();
+        FreedMemory::above(env, options.memory_bytes() / 2)
+    } else {
+        FreedMemory::at_the_end()
     }
 }
 

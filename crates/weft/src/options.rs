@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
+use weft_replica::HeraldOptions;
 
 /// Sizes and limits of an opened database. Each opening may choose its own: none is stored,
 /// but a table keeps the options that it was made with.
@@ -47,6 +48,8 @@ pub struct Options {
     pub workers: usize,
     /// What decides when background jobs start; `SET scheduler` changes it.
     pub scheduler: SchedulerMode,
+    /// Whether nodes may follow ([`crate::Database::follow`]), and what is kept for them; none: nobody follows.
+    pub nodes: Option<Nodes>,
     /// Whether opening tells glibc's malloc to keep little of what is freed: two settings of the whole process, that
     /// large blocks are mapped by themselves and that there are few heaps; and a thread that has it return what is
     /// free between others. Memory limits hold with them. They are for who begins the process, so a library that opens
@@ -55,6 +58,45 @@ pub struct Options {
     pub keep_little_freed_memory: bool,
     /// Options of `CREATE TABLE ... WITH` for tables that are made without them, such as `bucket_bytes`.
     pub table_options: BTreeMap<String, String>,
+}
+
+/// What is kept for nodes that follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Nodes {
+    /// So many bytes of log that a node has not read, and as many of files.
+    pub keep_bytes: u64,
+    /// They are kept for so long; a node that is further behind joins anew.
+    pub keep_time: Duration,
+}
+
+impl Default for Nodes {
+    fn default() -> Nodes {
+        let HeraldOptions { keep_bytes, keep_time, .. } = HeraldOptions::default();
+        Nodes { keep_bytes, keep_time }
+    }
+}
+
+impl Nodes {
+    pub(crate) fn herald(self) -> HeraldOptions {
+        HeraldOptions { keep_bytes: self.keep_bytes, keep_time: self.keep_time, ..HeraldOptions::default() }
+    }
+}
+
+/// How a database is followed.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// What the node is called, in the writer's view `weft_nodes`; none: a random name.
+    pub name: Option<String>,
+    /// Where it can be reached, for the same view.
+    pub address: String,
+    /// How long joining may take.
+    pub join_timeout: Duration,
+}
+
+impl Default for Follow {
+    fn default() -> Follow {
+        Follow { name: None, address: String::new(), join_timeout: Duration::from_secs(60) }
+    }
 }
 
 impl Default for Options {
@@ -76,6 +118,7 @@ impl Default for Options {
             admission_timeout: engine.admission_timeout,
             workers: engine.workers,
             scheduler: engine.scheduler,
+            nodes: None,
             keep_little_freed_memory: true,
             table_options: engine.table_options,
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft::configuration::{Configuration, SETTINGS, Source};
-use weft::{Durability, Options, SchedulerMode};
+use weft::{Durability, Nodes, Options, SchedulerMode};
 use weft_bench::subcommand::Arguments;
 use weft_server::{Auth, Log, ServerConfig};
 
@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 /// The file in the directory of a database.
 const FILE: &str = "weft.conf";
+/// The same for nodes that follow it.
+const NODE_FILE: &str = "node.conf";
 
 /// Settings by name, as flags gave them.
 type Flags = Vec<(&'static str, String)>;
@@ -39,10 +41,10 @@ impl Told {
         Ok((flags, arguments.option("--config")?))
     }
 
-    /// Where the rest is said.
-    pub(super) fn new(flags: Flags, config: Option<String>, dir: &Path) -> Told {
+    /// Where the rest is said. A node has a file of its own: the other is its writer's.
+    pub(super) fn new(flags: Flags, config: Option<String>, dir: &Path, follows: bool) -> Told {
         let is_named = config.is_some();
-        let file = config.map_or_else(|| dir.join(FILE), PathBuf::from);
+        let file = config.map_or_else(|| dir.join(if follows { NODE_FILE } else { FILE }), PathBuf::from);
         Told { flags, file: std::path::absolute(&file).unwrap_or(file), is_named }
     }
 
@@ -87,6 +89,10 @@ pub(super) fn options(configuration: &mut Configuration) -> Options {
     options.query_slots = configuration.count("query_slots");
     options.admission_timeout = configuration.duration("admission_timeout").unwrap_or_default();
     options.workers = configuration.count("workers");
+    options.nodes = configuration.is_on("nodes").then(|| Nodes {
+        keep_bytes: configuration.bytes("node_keep_size"),
+        keep_time: configuration.duration("node_keep_time").unwrap_or_default(),
+    });
     options.scheduler = SchedulerMode::from_name(configuration.text("scheduler")).unwrap_or_default();
     configuration.derive_bytes("row_memory", options.row_memory_bytes);
     configuration.derive_bytes("row_table_size", options.row_table_bytes);

@@ -3,6 +3,7 @@
 //! ```text
 //!   flags, WEFT_..., DIR/weft.conf ── configure ──▶ Options, ServerConfig, Log
 //!   weft serve DIR            127.0.0.1:5432 and DIR/.s.PGSQL.5432; role and database weft
+//!   weft serve --follow DIR   the same for a node that follows the server of DIR, in another process; it only reads
 //!   SIGHUP                    the file is read again
 //!   SIGTERM, SIGINT           nobody new is let in, statements are cancelled, a checkpoint is written, exit 0
 //! ```
@@ -16,10 +17,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weft::configuration::{Configuration, SETTINGS};
-use weft::{Database, Options};
+use weft::{Database, Follow, Options};
 use weft_bench::subcommand::Arguments;
 use weft_env::Env;
-use weft_server::{Log, Monitor, Server, Verifier};
+use weft_server::{Log, Monitor, Server, ServerConfig, Verifier};
 
 use crate::failure::Failure;
 use configure::Told;
@@ -30,7 +31,8 @@ const FIRST_ROLE: &str = "weft";
 /// What `weft serve --help` prints: the settings, from their table.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "Usage: weft serve DIR [--config FILE] [--SETTING VALUE]...\n\n\
+        "Usage: weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...\n\n\
+         With --follow it follows the server that has DIR open, and only reads; its file is DIR/node.conf.\n\
          A setting is given by its flag, by a variable (WEFT_MAX_CONNECTIONS), or in DIR/weft.conf\n\
          (max_connections = 100); the first of these that names it wins.\n\n",
     );
@@ -55,24 +57,28 @@ pub(crate) fn init(mut arguments: Arguments) -> Result<(), Failure> {
 
 /// Runs `weft serve DIR`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    let follows = arguments.flag("--follow");
     let (flags, config) = Told::read(&mut arguments)?;
     let dir = directory(&mut arguments, "serve")?;
     arguments.finish()?;
-    let told = Told::new(flags, config, &dir);
+    let told = Told::new(flags, config, &dir, follows);
     let mut configuration = told.configuration()?;
     let options = configure::options(&mut configuration);
     // Before any thread is there, so that all of them leave the signals to the wait below.
     let signals = Signals::block();
     let log = configure::log(&configuration)?;
     let monitor = configure::address(&configuration, "metrics").map(Monitor::start).transpose()?;
-    let database = open(&dir, options, &configuration, &log)?;
-    if !database.has_superuser()? {
+    let database = open(&dir, options, &configuration, &log, follows)?;
+    if !follows && !database.has_superuser()? {
         match configuration.text("auth") {
             "trust" => database.put_superuser(FIRST_ROLE, None)?,
             _ => give_password(&database, FIRST_ROLE)?,
         }
     }
-    let server = Server::start(database.clone(), configure::server(&configuration, &dir, Arc::clone(&log))?)?;
+    let config = configure::server(&configuration, &dir, Arc::clone(&log))?;
+    // The owner of the directory is its writer.
+    let config = ServerConfig { owner_socket: config.owner_socket && !follows, ..config };
+    let server = Server::start(database.clone(), config)?;
     server.apply(&configuration);
     let reload = reload_of(told, &database, &server, &log);
     database.activities().set_reload(reload.clone());
@@ -98,10 +104,23 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// Opens the database, and says how long that took.
-fn open(dir: &Path, options: Options, configuration: &Configuration, log: &Log) -> Result<Database, Failure> {
+fn open(
+    dir: &Path,
+    options: Options,
+    configuration: &Configuration,
+    log: &Log,
+    follows: bool,
+) -> Result<Database, Failure> {
     let begun = Instant::now();
     log.info("starting", &[("version", &env!("CARGO_PKG_VERSION")), ("directory", &dir.display())]);
-    let database = match Database::open_with(dir, options) {
+    let opened = if follows {
+        let name = Some(configuration.text("node_name").to_owned()).filter(|name| !name.is_empty());
+        let follow = Follow { name, address: configuration.text("listen").to_owned(), ..Follow::default() };
+        Database::follow(dir, options, follow)
+    } else {
+        Database::open_with(dir, options)
+    };
+    let database = match opened {
         Ok(database) => database,
         Err(error) => {
             log.error("not_opened", &[("code", &error.sqlstate()), ("message", &error.message())]);

@@ -19,6 +19,8 @@
 //!    was told of some edits of the manifest: a crash came between the two.
 //! 5. What depends on the memory of the writer (locks, what is sequenced and not durable) there is none of here: who
 //!    would write is refused.
+//! 6. An edit of the manifest that was read when joining may be one that the writer lost in a crash: when its next
+//!    epoch begins and the log has not told of that edit by then, another one may get its number. It joins anew.
 //!
 //! Memory: rows and entries beyond the writer's cuts, and definitions; of undecided transactions that the writer sent
 //! ahead of their commit as much as an option says (`undecided.rs`).
@@ -28,6 +30,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use weft_contract::FileSwitch;
 use weft_env::Env;
@@ -35,6 +38,7 @@ use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 
 use super::open::{Ground, read_manifest, with_handles};
 use super::redo::{Mode, Redo};
+use crate::fault::{Fault, active};
 use crate::files::Files;
 use crate::log::{Log, LogReader, Record, read_live_log};
 use crate::manifest::{LayoutSwitch, Manifest, RecoveredManifest};
@@ -50,6 +54,8 @@ pub struct Follower {
     engine: Arc<Engine>,
     redo: Redo,
     reader: LogReader,
+    /// The edits of the manifest that were read when it joined, and the epoch of the log then.
+    joined: (u64, u32),
     /// Why it cannot go on (follow 4).
     lost: Option<Error>,
 }
@@ -88,23 +94,45 @@ impl Follower {
         let announced = announced().max(begun);
         redo.announced = Some(announced);
         redo.redo_pages()?;
-        while follow_record(&mut redo, &mut reader)?.is_some() {}
+        while follow_record(&mut redo, &mut reader, None)?.is_some() {}
         reader.advance(announced)?;
-        while follow_record(&mut redo, &mut reader)?.is_some() {}
+        while follow_record(&mut redo, &mut reader, None)?.is_some() {}
         redo.feed_behind(Some(announced))?;
         services.timeline.recover_to(reader.last_timestamp());
         let (published, last) = (services.published(), services.last_sequenced());
         assert_eq!(published, last, "who has joined shows all that it has read (follow 2)");
         services.timeline.opened();
         redo.mode = Mode::Following;
+        let joined = (recovered.edits, reader.epoch());
         let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
         let core = Arc::new(ground.core(env, methods, log, (options, true)));
-        Ok(Follower { engine: Arc::new(Engine::of(core)), redo, reader, lost: None })
+        Ok(Follower { engine: Arc::new(Engine::of(core)), redo, reader, joined, lost: None })
     }
 
     /// The engine that shows what was followed so far. It takes no writes.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// How far it has read.
+    pub fn position(&self) -> Lsn {
+        self.reader.position()
+    }
+
+    /// It needs the log from here on: of transactions that are not decided it may read their changes again.
+    pub fn needs_from(&self) -> Lsn {
+        let position = self.position();
+        self.redo.undecided_from().map_or(position, |from| from.min(position))
+    }
+
+    /// So many edits of the manifest it has followed: of files that they have forgotten it opens none.
+    pub fn edits(&self) -> u64 {
+        self.redo.services.manifest.edit_count().load(Ordering::Acquire)
+    }
+
+    /// The opening of the writer whose log it reads.
+    pub fn epoch(&self) -> u32 {
+        self.reader.epoch()
     }
 
     /// Goes on to what is announced; what is published then.
@@ -127,7 +155,7 @@ impl Follower {
         assert_eq!(self.redo.mode, Mode::Following, "who goes on has joined, and publishes what it has applied");
         assert!(self.lost.is_none(), "what a follower has lost is not guessed (follow 4)");
         loop {
-            while let Some(came) = follow_record(&mut self.redo, &mut self.reader)? {
+            while let Some(came) = follow_record(&mut self.redo, &mut self.reader, Some(self.joined))? {
                 let Came::Commit(ts) = came else { continue };
                 if self.redo.has_made_index() {
                     self.redo.feed_behind(Some(self.reader.position()))?;
@@ -186,9 +214,19 @@ fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() ->
     Err(error)
 }
 
-/// Applies the next record; none at the end of what is announced.
-fn follow_record(redo: &mut Redo, reader: &mut LogReader) -> Result<Option<Came>> {
+/// Applies the next record; none at the end of what is announced. `joined` says what it read of the manifest, and in
+/// which epoch, when that is done.
+fn follow_record(redo: &mut Redo, reader: &mut LogReader, joined: Option<(u64, u32)>) -> Result<Option<Came>> {
+    let told_edit = reader.told_edit();
     let Some(entry) = reader.next()? else { return Ok(None) };
+    if let Some((edits, epoch)) = joined
+        && entry.epoch != epoch
+        && told_edit < edits
+        && !active(Fault::FOLLOW_LOST_EDIT)
+    {
+        let what = format!("the writer opened again and may have lost edits {told_edit} to {edits} of its manifest");
+        return Err(Error::new(Code::UndefinedFile, what).hint("join anew: the manifest has what it kept"));
+    }
     let Record::Layout { edit, switch } = entry.record else {
         return redo.record(&entry).map(|ts| Some(ts.map_or(Came::Part, Came::Commit)));
     };

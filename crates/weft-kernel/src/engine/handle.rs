@@ -18,7 +18,7 @@ use crate::files::FilePin;
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
 use crate::lock::LockState;
-use crate::log::KeptLog;
+use crate::log::{Announce, Durable, KeptLog};
 use crate::method::Method;
 use crate::options::EngineOptions;
 use crate::sched::{JobRecord, Load, Trouble};
@@ -145,10 +145,54 @@ impl Engine {
         self.core.log.durable_lsn()
     }
 
+    /// From here on every block of the log is announced when it is durable, before anybody else is told; once. How far
+    /// it is by now, which may have been announced by then.
+    pub fn announce_by(&self, announce: Announce) -> Durable {
+        self.core.log.announce_by(announce)
+    }
+
+    /// The log is durable up to here, and has these commits.
+    pub fn durable(&self) -> Durable {
+        self.core.log.durable()
+    }
+
     /// Keeps the log and every data file until what this returns is dropped, for followers in this process: without it
     /// one that is slow finds that they are gone, and joins anew.
     pub fn keep_for_followers(&self) -> Kept {
-        Kept { _log: self.core.log.keep(), _files: self.core.services.files.keep() }
+        Kept { _log: self.core.log.keep(), _files: self.keep_files() }
+    }
+
+    /// Keeps the log from a position on for who follows from there; none: nobody does.
+    pub fn keep_log_from(&self, from: Option<Lsn>) {
+        self.core.log.keep_from(from);
+    }
+
+    /// Keeps every data file that is there until what this returns is dropped; those that went before are not kept.
+    pub fn keep_files(&self) -> KeptFiles {
+        let files = self.core.services.files.keep();
+        // Behind the pin: what it does not keep was forgotten by one of these edits.
+        KeptFiles { edits: self.edits(), _files: files }
+    }
+
+    /// So many edits of the manifest are durable.
+    pub fn edits(&self) -> u64 {
+        self.core.manifest.edit_count().load(Ordering::Acquire)
+    }
+
+    /// Bytes of data files that no table has any more, and that stay for who copies or follows.
+    pub fn kept_bytes(&self) -> u64 {
+        self.core.services.files.waiting_bytes()
+    }
+
+    /// Whether it was closed: nothing begins any more.
+    pub fn is_closed(&self) -> bool {
+        self.core.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether it follows another engine: then it takes no writes.
+    #[inline]
+    pub fn is_follower(&self) -> bool {
+        self.core.follows
     }
 
     /// What others are told who try to open the directory: who has it, and on a second line what to do.
@@ -292,7 +336,20 @@ impl Engine {
 /// The log and the files of an engine that stay for who follows it.
 pub struct Kept {
     _log: KeptLog,
+    _files: KeptFiles,
+}
+
+/// The data files of an engine that were there at one moment.
+pub struct KeptFiles {
+    edits: u64,
     _files: FilePin,
+}
+
+impl KeptFiles {
+    /// Who has followed the manifest to this edit needs no file that is not kept.
+    pub fn edits(&self) -> u64 {
+        self.edits
+    }
 }
 
 impl Core {

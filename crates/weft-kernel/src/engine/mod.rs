@@ -39,7 +39,7 @@ pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;
 pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
 pub use follower::Follower;
-pub use handle::Kept;
+pub use handle::{Kept, KeptFiles};
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};
 pub use status::{DamagedFile, EngineStatus, SchedulerStatus};
 

@@ -169,6 +169,11 @@ impl Redo {
         Ok(None)
     }
 
+    /// Where the first change of a transaction lies that is not decided; none when all are.
+    pub(super) fn undecided_from(&self) -> Option<Lsn> {
+        self.undecided.first()
+    }
+
     /// Whether a relation that a file keeps from being used is left out, and all else goes on.
     pub(super) fn is_left_out(&self, error: &Error) -> bool {
         self.mode == Mode::Recovery && concerns_files(error)

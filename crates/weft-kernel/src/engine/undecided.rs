@@ -72,6 +72,11 @@ impl Undecided {
         assert!(self.kept_bytes <= self.limit, "what is kept of undecided transactions is bounded (undecided 1)");
     }
 
+    /// Where the first chunk of all lies.
+    pub(super) fn first(&self) -> Option<Lsn> {
+        self.by_txn.values().map(|chunks| chunks.first).min()
+    }
+
     /// What a transaction that is decided now has; none when it has no chunks.
     pub(super) fn take(&mut self, txn: TxnId) -> Option<Chunks> {
         let chunks = self.by_txn.remove(&txn)?;
@@ -139,8 +144,11 @@ mod tests {
         assert_eq!((two.kept.is_none(), two.count, two.first), (true, 3, Lsn(6)));
         let one = undecided.take(TxnId(1)).unwrap();
         assert_eq!((one.kept.map(|kept| kept.len()), undecided.kept_bytes), (Some(1), 0));
+        undecided.add(TxnId(4), Lsn(12), &[0; 4]);
         undecided.add(TxnId(3), Lsn(9), &[0; 4]);
+        assert_eq!(undecided.first(), Some(Lsn(9)));
         undecided.begin_epoch(2);
+        assert_eq!(undecided.first(), None);
         assert!(undecided.take(TxnId(3)).is_none());
         assert_eq!(undecided.kept_bytes, 0);
     }

@@ -153,7 +153,9 @@ impl Directory {
     }
 
     fn remove_now(&self, owner: TableId, number: FileId) {
-        if self.pins.may_remove(owner, number) {
+        let length = || self.env.fs.open(&self.path_of(owner, number), OpenMode::Read)?.len();
+        // Of one that cannot be looked at nobody knows; it is as good as none.
+        if self.pins.may_remove(owner, number, || length().unwrap_or(0)) {
             self.unlink(owner, number);
         }
         (self.forget)(number);

@@ -4,6 +4,9 @@
 //!   pin everything ─ a merge drops t5-7, which waits ─ narrow to {t5-7, t5-9} ─ t5-7 copied: let go, it is removed
 //! ```
 //!
+//! Who follows needs the files that went since it came: a pin for those keeps what goes after it was made, and nothing
+//! of what waits for another pin by then.
+//!
 //! A file of pages stays as it is, too: who copies waits for the change that goes on, and none begins.
 //!
 //! 1. A file that is removed while it is pinned is removed when the last pin of it goes, at the latest.
@@ -26,9 +29,19 @@ pub(super) struct Pins(pub(super) Mutex<Held>, Condvar);
 pub(super) struct Held {
     pub(super) next: u64,
     pub(super) pins: BTreeMap<u64, Wanted>,
-    waiting: BTreeMap<FileId, TableId>,
+    waiting: BTreeMap<FileId, Waiting>,
+    /// Bytes of what waits.
+    waiting_bytes: u64,
     /// Files whose pages are being changed.
     changing: BTreeSet<FileId>,
+}
+
+/// A file that waits for its removal.
+struct Waiting {
+    table: TableId,
+    /// Pins with lower numbers were there when it began to wait.
+    since: u64,
+    bytes: u64,
 }
 
 /// What one pin keeps.
@@ -41,9 +54,11 @@ pub(super) enum Wanted {
 }
 
 impl Held {
-    fn holds(&self, file: FileId) -> bool {
-        self.pins.values().any(|wanted| match wanted {
-            Wanted::Kept | Wanted::All => true,
+    /// Whether a pin holds a file that goes now, or that has waited since there were so many pins.
+    fn holds(&self, file: FileId, since: u64) -> bool {
+        self.pins.iter().any(|(number, wanted)| match wanted {
+            Wanted::Kept => *number <= since,
+            Wanted::All => true,
             Wanted::These(files) => files.contains(&file),
         })
     }
@@ -58,23 +73,40 @@ impl Held {
 
     /// Takes out what waits and is not held any more.
     pub(super) fn free(&mut self) -> Vec<(TableId, FileId)> {
-        let free: Vec<_> = self.waiting.iter().filter(|(file, _)| !self.holds(**file)).map(|(f, t)| (*t, *f)).collect();
-        free.iter().for_each(|(_, file)| {
-            self.waiting.remove(file);
-        });
+        let is_free = |(file, waiting): &(&FileId, &Waiting)| !self.holds(**file, waiting.since);
+        let free: Vec<_> = self.waiting.iter().filter(is_free).map(|(file, waiting)| (waiting.table, *file)).collect();
+        for (_, file) in &free {
+            self.waiting_bytes -= self.waiting.remove(file).map_or(0, |waiting| waiting.bytes);
+        }
         free
     }
 }
 
 impl Pins {
-    /// Whether the file may be removed now; if not, it is when it is let go.
-    pub(super) fn may_remove(&self, table: TableId, file: FileId) -> bool {
-        let mut held = self.0.lock();
-        let is_held = held.holds(file);
-        if is_held {
-            held.waiting.insert(file, table);
+    /// Whether the file may be removed now; if not, it is when it is let go. `bytes` says how long it is.
+    pub(super) fn may_remove(&self, table: TableId, file: FileId, bytes: impl FnOnce() -> u64) -> bool {
+        let held = self.0.lock();
+        if !held.holds(file, held.next) {
+            return true;
         }
-        !is_held
+        drop(held);
+        // A pin that came or went meanwhile is seen below.
+        let bytes = bytes();
+        let mut held = self.0.lock();
+        let since = held.next;
+        if !held.holds(file, since) {
+            return true;
+        }
+        if let Some(before) = held.waiting.insert(file, Waiting { table, since, bytes }) {
+            held.waiting_bytes -= before.bytes;
+        }
+        held.waiting_bytes += bytes;
+        false
+    }
+
+    /// Bytes of the files that wait for their removal.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        self.0.lock().waiting_bytes
     }
 
     /// Whether pages of the file may change now; [`Pins::end_change`] follows then.

@@ -128,7 +128,7 @@ impl Files {
         orphans.try_for_each(|(owner, number)| self.directory.remove_orphan(owner, number))
     }
 
-    /// Keeps every file, for who reads it, until what this returns is dropped.
+    /// Keeps every file that is there, for who reads it, until what this returns is dropped.
     pub(crate) fn keep(&self) -> FilePin {
         FilePin::kept(&self.directory)
     }
@@ -136,6 +136,11 @@ impl Files {
     /// Keeps every file as it is until what this returns is dropped, or told of fewer.
     pub(crate) fn pin(&self) -> FilePin {
         FilePin::all(&self.directory)
+    }
+
+    /// Bytes of the files that nobody has any more but who copies or follows.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.directory.pins.waiting_bytes()
     }
 
     /// How many files wait until nobody copies them.

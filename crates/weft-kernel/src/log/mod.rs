@@ -13,6 +13,7 @@
 //! | `record`, `changes`, `before` | bytes of records, and of the changes in them; those of the release before |
 //! | `batch`, `fate`, `gather`, `writer` | group commit |
 //! | `tail`, `segments`, `spares` | the files: writing, rolling over, which are needed, those to come |
+//! | `durable` | how far it is on disk, and who is told |
 //! | `reader` | recovery |
 //!
 //! 1. What was acknowledged as durable is delivered after every crash, in order, unchanged.
@@ -24,6 +25,7 @@
 mod batch;
 mod before;
 mod changes;
+mod durable;
 mod fate;
 mod gather;
 mod layout;
@@ -37,6 +39,7 @@ mod tail;
 mod writer;
 
 pub use changes::{Change, ChangeDecoder, ChangeEncoder, LoggedChange};
+pub use durable::{Announce, Durable};
 pub(crate) use fate::Fate;
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
 pub use options::LogOptions;

@@ -212,6 +212,16 @@ impl LogReader {
         self.end.next_lsn
     }
 
+    /// The epoch of what it has read.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.end.epoch
+    }
+
+    /// The last edit of the manifest of which it has read, or that segments which are gone told of.
+    pub(crate) fn told_edit(&self) -> u64 {
+        self.end.told_edit
+    }
+
     /// The last commit that was delivered, or that was in segments which are gone.
     pub(crate) fn last_timestamp(&self) -> Timestamp {
         self.end.last_timestamp

@@ -12,6 +12,7 @@
 //!
 //! 1. Segments go from the oldest, so what is kept is always one piece of the log.
 //! 2. The last segment never goes.
+//! 3. A segment stays that has something from the position on at which the hindmost follower is.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -52,6 +53,8 @@ pub(crate) struct Segments {
     kept: VecDeque<Segment>,
     /// Undecided transactions with chunks: the start of the segment that holds the first.
     undecided: HashMap<TxnId, Lsn>,
+    /// Who follows needs everything from here on; none: nobody does.
+    followed_from: Option<Lsn>,
 }
 
 impl Segments {
@@ -68,6 +71,17 @@ impl Segments {
     /// A new epoch begins: what was undecided before is void.
     pub(crate) fn begin_epoch(&mut self) {
         self.undecided.clear();
+    }
+
+    /// What lies from a position on stays, for who follows from there.
+    pub(crate) fn keep_from(&mut self, from: Option<Lsn>) {
+        self.followed_from = from;
+    }
+
+    /// Whether the oldest segment has something that a follower needs (segments 3).
+    fn is_followed(&self) -> bool {
+        let end = self.kept.get(1).map(|next| next.start);
+        self.followed_from.is_some_and(|from| end.is_none_or(|end| end > from)) && !active(Fault::CUT_LOG_FOLLOWED)
     }
 
     /// A record was written to the last segment.
@@ -98,6 +112,7 @@ impl Segments {
     pub(crate) fn unneeded(&self, from: NeededFrom) -> Option<Lsn> {
         let first = *self.kept.front()?;
         let needed = self.kept.len() == 1
+            || self.is_followed()
             || first.needed_until > from.cut
             || (first.last_page >= from.page && !active(Fault::CUT_LOG_UNDER_PAGES))
             || self.undecided.values().any(|&segment| segment == first.start);

@@ -27,6 +27,7 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::Batch;
+use super::durable::Durable;
 use super::layout::{
     BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
 };
@@ -98,6 +99,11 @@ impl Tail {
     /// Where the next block goes; everything before is durable.
     pub(crate) fn next_lsn(&self) -> Lsn {
         self.next
+    }
+
+    /// How far the log is durable.
+    pub(crate) fn durable(&self) -> Durable {
+        Durable { lsn: self.next, last: self.last_ts }
     }
 
     /// The highest number of a record in the log.

@@ -22,6 +22,7 @@
 //! 8. The log is cut only when it names every durable edit of the manifest (tail 4).
 //! 9. A record has its number from the moment it is appended, so that a page can carry that of its last change; the
 //!    page is written only after [`Log::flush_to`] that number: the log goes before the page.
+//! 10. Each block is announced when it is durable and before anybody is told so: what was acknowledged was announced.
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
 //! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters
@@ -36,8 +37,8 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex, MutexGuard};
@@ -45,6 +46,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Code, Error, Lsn, RecordNo, Result};
 
 use super::batch::{Batch, Waited};
+use super::durable::{Announce, Durable};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{is_temporary_segment, segment_name};
@@ -138,6 +140,7 @@ pub struct Log {
     truncating: Mutex<usize>,
     durable: AtomicU64,
     first: AtomicU64,
+    announce: OnceLock<Announce>,
     batch_bytes_max: usize,
 }
 
@@ -204,6 +207,7 @@ impl Log {
             truncating: Mutex::new(0),
             durable: AtomicU64::new(next.0),
             first: AtomicU64::new(first.0),
+            announce: OnceLock::new(),
             batch_bytes_max: options.batch_bytes_max,
         }
     }
@@ -383,6 +387,9 @@ impl Log {
         let mut tail = self.tail.lock();
         let result = tail.write(&mut batch);
         assert!(tail.next_lsn() >= self.durable_lsn(), "what is durable stays durable (log 1)");
+        if let (Ok(()), Some(announce)) = (&result, self.announce.get()) {
+            announce(tail.durable());
+        }
         self.durable.store(tail.next_lsn().0, Ordering::Release);
         drop(tail);
         let elapsed = self.env.clock.monotonic_nanos().saturating_sub(begin);
@@ -522,6 +529,24 @@ impl Log {
     pub(crate) fn keep(self: &Arc<Log>) -> KeptLog {
         *self.truncating.lock() += 1;
         KeptLog(Arc::clone(self))
+    }
+
+    /// Keeps the segments that have anything from a position on, for who follows from there; none: nobody does.
+    pub(crate) fn keep_from(&self, from: Option<Lsn>) {
+        self.tail.lock().segments().keep_from(from);
+    }
+
+    /// From here on every block is announced when it is durable (invariant 10); once. How far it is by now, which may
+    /// have been announced by then.
+    pub(crate) fn announce_by(&self, announce: Announce) -> Durable {
+        let tail = self.tail.lock();
+        assert!(self.announce.set(announce).is_ok(), "a log is announced by one");
+        tail.durable()
+    }
+
+    /// How far it is durable.
+    pub(crate) fn durable(&self) -> Durable {
+        self.tail.lock().durable()
     }
 
     /// Makes everything appended so far durable and says where it lies: the starts of the segments, oldest first, and

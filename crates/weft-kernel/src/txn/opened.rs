@@ -1,7 +1,8 @@
 //! What keeps an engine open: whoever works with it holds this, each transaction too.
 
-use std::sync::Arc;
+use std::any::Any;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
@@ -13,12 +14,24 @@ use super::core::Core;
 pub struct Engine {
     pub(crate) core: Arc<Core>,
     threads: Mutex<Vec<JoinHandle>>,
+    company: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl Engine {
     /// The parts of an engine that was opened, without threads yet.
     pub(crate) fn of(core: Arc<Core>) -> Engine {
-        Engine { core, threads: Mutex::default() }
+        Engine { core, threads: Mutex::default(), company: OnceLock::new() }
+    }
+
+    /// What layers above know of the processes that follow it, or that it follows: kept for whoever asks the engine;
+    /// once. It must not keep the engine.
+    pub fn keep_company(&self, company: impl Any + Send + Sync) {
+        assert!(self.company.set(Box::new(company)).is_ok(), "an engine keeps one company");
+    }
+
+    /// What is kept of that type.
+    pub fn company<T: Any>(&self) -> Option<&T> {
+        self.company.get()?.downcast_ref()
     }
 
     /// These end before the engine does.

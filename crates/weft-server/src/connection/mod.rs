@@ -117,6 +117,11 @@ impl Connection {
         if self.shared.is_closing() || self.session.activity().is_terminated() {
             return Err(Error::new(Code::ShuttingDown, "terminating connection due to administrator command"));
         }
+        // A transaction that is open reads on in what the node had.
+        if self.session.is_over() && !self.session.in_transaction() {
+            let message = "terminating connection: this node has joined its writer anew";
+            return Err(Error::new(Code::ShuttingDown, message).hint("connect again"));
+        }
         Ok(())
     }
 

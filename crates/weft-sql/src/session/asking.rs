@@ -54,6 +54,7 @@ impl Asking<'_> {
             search_path: path.iter().map(|id| schema_oid(*id)).collect(),
             temporary: self.temporary.schema(txn).map(schema_oid),
             backend: settings.backend,
+            in_recovery: self.db.kernel().is_follower(),
             txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
             read_ts: txn.read_ts().0,
             now_micros: self.local.now_micros,

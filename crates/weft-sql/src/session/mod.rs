@@ -225,6 +225,11 @@ impl Session {
         self.block.is_some()
     }
 
+    /// Whether its database was closed, or another has taken its place: nothing begins in it any more.
+    pub fn is_over(&self) -> bool {
+        self.db.kernel().is_closed()
+    }
+
     /// Whether the open transaction failed and only takes ROLLBACK.
     pub fn is_failed(&self) -> bool {
         self.block.as_ref().is_some_and(|block| block.failed)

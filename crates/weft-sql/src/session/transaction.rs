@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_expr::Local;
 use weft_format::{Code, Error, Result, Timestamp};
-use weft_kernel::{IsolationLevel, SessionLocks, Transaction};
+use weft_kernel::{Engine, IsolationLevel, SessionLocks, Transaction};
 
 use super::Session;
 use super::block::{Block, Savepoint};
@@ -106,6 +106,7 @@ impl Session {
         work: &mut impl FnMut(&mut Work<'_>) -> Result<T>,
         is_final: &mut bool,
     ) -> Result<T> {
+        self.settings.freshness.wait(self.db.kernel(), &self.cancel.kernel())?;
         let mut txn = self.begin_kernel(self.settings.isolation)?;
         let txn_is_past = txn.is_past();
         txn.begin_statement(may_follow)?;
@@ -117,7 +118,7 @@ impl Session {
             cancel: &self.cancel,
             txn: &mut txn,
             local: local_of(&self.settings, self.now_micros(), &self.db, (&self.cancel, &self.locks)),
-            read_only: self.settings.read_only || txn_is_past,
+            read_only: self.settings.read_only || txn_is_past || self.db.kernel().is_follower(),
             is_final: false,
             notices: &mut self.notices,
             numbers: &mut self.numbers,
@@ -130,6 +131,7 @@ impl Session {
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
+        let result = result.map_err(|error| gone_here(self.db.kernel(), error));
         self.numbers.note(&txn);
         let result = result.inspect_err(|_| self.activity.note_transaction(false))?;
         // What was read speculatively counts only when it can be committed.
@@ -160,6 +162,7 @@ impl Session {
         if !block.started || txn.level() == IsolationLevel::ReadCommitted {
             // SET speculative_reads inside the block counts from the next snapshot on.
             let begun = speculate(txn, self.settings.speculative_reads).and_then(|()| txn.begin_statement(may_follow));
+            let begun = begun.and_then(|()| self.settings.freshness.wait(self.db.kernel(), &self.cancel.kernel()));
             if let Err(error) = begun.and_then(|()| txn.refresh_snapshot()) {
                 self.fail_block();
                 return Err(error);
@@ -184,6 +187,7 @@ impl Session {
             changes: &mut self.changes,
             locks: &self.locks,
         });
+        let result = result.map_err(|error| gone_here(self.db.kernel(), error));
         self.numbers.note(txn);
         if result.is_err() {
             txn.rollback_to(mark);
@@ -250,6 +254,7 @@ impl Session {
     }
 
     fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
+        let follows = self.check_modes(&modes)?;
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
         self.enter(&txn);
         let level = txn.level();
@@ -258,7 +263,7 @@ impl Session {
             txn: Some(txn),
             failed: false,
             level,
-            read_only: as_of || modes.read_only.unwrap_or(self.settings.read_only),
+            read_only: as_of || follows || modes.read_only.unwrap_or(self.settings.read_only),
             as_of,
             implicit,
             // Its snapshot was chosen.
@@ -271,8 +276,19 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the engine follows another one: then nobody may write.
+    fn check_modes(&self, modes: &Modes) -> Result<bool> {
+        let follows = self.db.kernel().is_follower();
+        if follows && modes.read_only == Some(false) {
+            let message = "cannot set transaction read-write mode during recovery";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("this node follows: write where it does"));
+        }
+        Ok(follows)
+    }
+
     /// SET TRANSACTION; outside of a transaction it does nothing and warns, as in PostgreSQL.
     pub(super) fn set_transaction(&mut self, modes: Modes) -> Result<()> {
+        self.check_modes(&modes)?;
         let Some(block) = &mut self.block else {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
             return Ok(());
@@ -525,6 +541,16 @@ impl Session {
         let longest = BACKOFF.as_nanos() as u64 * (1 << tries.min(7));
         env.clock.sleep(Duration::from_nanos(longest / 2 + env.rng.next_u64() % (longest / 2)));
     }
+}
+
+/// On a node that follows a file that is gone is one that its writer has dropped, and a newer snapshot needs none such.
+fn gone_here(engine: &Engine, error: Error) -> Error {
+    let is_ours = error.message().contains(&*engine.dir().to_string_lossy());
+    if !engine.is_follower() || error.code() != Code::UndefinedFile || !is_ours {
+        return error;
+    }
+    let message = format!("this node was too far behind: {}", error.message());
+    Error::new(Code::SerializationFailure, message).hint("run the transaction again")
 }
 
 fn no_transaction() -> Notice {

@@ -21,6 +21,7 @@ use weft_kernel::Engine;
 use weft_kernel::cache::PartitionCounters;
 use weft_kernel::lock::LockName;
 
+mod nodes;
 mod scheduling;
 mod values;
 
@@ -191,6 +192,38 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
             ("error", DOUBLE),
         ],
         scheduling::scheduler,
+    ),
+    (
+        "weft_nodes",
+        &[
+            ("node", TEXT),
+            ("address", TEXT),
+            ("state", TEXT),
+            ("position", BIGINT),
+            ("lag_bytes", BIGINT),
+            ("shown_timestamp", BIGINT),
+            ("lag_commits", BIGINT),
+            ("heard_ms", DOUBLE),
+            ("left_behind", BOOLEAN),
+        ],
+        nodes::nodes,
+    ),
+    (
+        "weft_replication",
+        &[
+            ("node", TEXT),
+            ("state", TEXT),
+            ("joins", BIGINT),
+            ("position", BIGINT),
+            ("lag_bytes", BIGINT),
+            ("shown_timestamp", BIGINT),
+            ("last_timestamp", BIGINT),
+            ("age_ms", DOUBLE),
+            ("writer_heard_ms", DOUBLE),
+            ("writer_closed", BOOLEAN),
+            ("last_error", TEXT),
+        ],
+        nodes::replication,
     ),
 ];
 

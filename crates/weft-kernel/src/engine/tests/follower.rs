@@ -110,6 +110,58 @@ fn commits_definitions_and_switches_are_followed() {
     assert_eq!(txn.table("gone").unwrap_err().code(), Code::UndefinedTable);
 }
 
+/// An edit that a follower read when it joined, and that the writer loses in a crash of its machine.
+#[test]
+pub(super) fn an_edit_that_the_writer_lost_is_not_followed() {
+    let scratch = Scratch::new("lost-edit");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    (0..20).for_each(|k| assert!(put(&writer, "t", k, k).unwrap() > Timestamp(0)));
+    let files = std::fs::read_dir(scratch.path()).unwrap().map(|file| file.unwrap().path());
+    let files: Vec<_> = files.filter(|path| !path.ends_with("LOCK")).collect();
+    let before: Vec<_> = files.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let durable = writer.announced();
+    // The edit is in the manifest, and what tells of it waits for the next block.
+    writer.freeze().unwrap();
+    writer.run_one_job().unwrap();
+    let mut follower = join(&scratch, &writer).unwrap();
+    assert_follows(&mut follower, &writer, 0..30);
+    assert_eq!((follower.position(), follower.needs_from(), writer.announced()), (durable, durable, durable));
+    let (edits, epoch) = (follower.edits(), follower.epoch());
+    assert!(edits > 0);
+    drop(writer);
+    files.iter().zip(before).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    let writer = open(&scratch);
+    put(&writer, "t", 3, 300).unwrap();
+    writer.freeze().unwrap();
+    writer.run_jobs().unwrap();
+    put(&writer, "t", 25, 25).unwrap();
+    let error = follower.follow(writer.announced()).unwrap_err();
+    assert_eq!(error.code(), Code::UndefinedFile, "{error}");
+    assert!(error.message().contains("may have lost edits"), "{error}");
+    let mut follower = join(&scratch, &writer).unwrap();
+    assert_follows(&mut follower, &writer, 0..30);
+    assert!(follower.epoch() > epoch);
+}
+
+/// Blocks are announced before those hear of them who wait.
+#[test]
+fn what_was_acknowledged_was_announced() {
+    let scratch = Scratch::new("announced");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    let said = Arc::new(weft_env::sync::Mutex::new(crate::log::Durable::default()));
+    let told = said.clone();
+    let first = writer.announce_by(Box::new(move |durable| *told.lock() = durable));
+    assert_eq!((first.lsn, first.last), (writer.announced(), writer.published()));
+    for k in 0..10 {
+        let ts = put(&writer, "t", k, k).unwrap();
+        let heard = *said.lock();
+        assert_eq!((heard.lsn, heard.last), (writer.announced(), ts));
+    }
+    assert_eq!(writer.durable(), *said.lock());
+}
+
 #[test]
 fn a_follower_shows_what_is_durable_and_takes_no_writes() {
     let scratch = Scratch::new("refusing");

@@ -5,7 +5,8 @@ use std::panic::catch_unwind;
 
 use super::crash::{lives, writers_and_readers};
 use super::follower::{
-    an_old_snapshot_does_without_an_index_that_was_merged, chunks_beyond_what_is_kept_are_read_again,
+    an_edit_that_the_writer_lost_is_not_followed, an_old_snapshot_does_without_an_index_that_was_merged,
+    chunks_beyond_what_is_kept_are_read_again,
 };
 use super::retention::{
     a_log_that_is_held_makes_no_table_freeze, an_index_under_construction_is_flushed_and_keeps_no_log,
@@ -33,7 +34,8 @@ fn planted_faults_are_caught() {
     let crash_test: fn(u64) = |seed| {
         let _counts = lives(seed);
     };
-    let faults: [(Fault, fn(u64)); 15] = [
+    let faults: [(Fault, fn(u64)); 16] = [
+        (Fault::FOLLOW_LOST_EDIT, |_| an_edit_that_the_writer_lost_is_not_followed()),
         (Fault::FOLLOW_WITHOUT_FLOOR, |_| an_old_snapshot_does_without_an_index_that_was_merged()),
         (Fault::FORGET_LEFT_CHUNKS, |_| chunks_beyond_what_is_kept_are_read_again()),
         (Fault::OVERLOOK_BUILDING, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),

@@ -1,0 +1,17 @@
+//! Deliberate bugs of read nodes ([`weft_kernel::fault`]): each is caught by a named test.
+
+use weft_kernel::fault::Fault;
+
+/// The log is announced further than it is durable.
+pub const ANNOUNCE_EARLY: Fault = Fault::new("ANNOUNCE_EARLY");
+/// A file of a node or an announcement counts whatever its checksum says.
+pub const TRUST_TORN_NODE_FILE: Fault = Fault::new("TRUST_TORN_NODE_FILE");
+/// The writer forgets what a node needs.
+pub const FORGET_NODE: Fault = Fault::new("FORGET_NODE");
+/// A node that needs more than the bounds is kept for all the same.
+pub const KEEP_FOR_EVER: Fault = Fault::new("KEEP_FOR_EVER");
+/// A wait for the latest takes an announcement that was read before.
+pub const FRESH_BEFORE_READ: Fault = Fault::new("FRESH_BEFORE_READ");
+
+/// All of them.
+pub const ALL: &[Fault] = &[ANNOUNCE_EARLY, TRUST_TORN_NODE_FILE, FORGET_NODE, KEEP_FOR_EVER, FRESH_BEFORE_READ];
