@@ -185,28 +185,12 @@ impl Settings {
                 *if name == "speculative_reads" { &mut self.speculative_reads } else { &mut self.read_only } = on;
             }
             "durability" => {
-                self.durability = match word.as_str() {
-                    "full" => Durability::Full,
-                    "async" => Durability::Async,
-                    _ => return Err(bad("full, async")),
-                }
+                self.durability = durability(&word).ok_or_else(|| bad("full, async"))?;
             }
             "column_indexes" => {
-                self.column_paths = match word.as_str() {
-                    "auto" => ColumnPaths::Auto,
-                    "off" => ColumnPaths::Off,
-                    "always" => ColumnPaths::Always,
-                    _ => return Err(bad("auto, off, always")),
-                }
+                self.column_paths = column_paths(&word).ok_or_else(|| bad("auto, off, always"))?;
             }
-            "engine" => {
-                self.engine = match word.as_str() {
-                    "auto" => EngineChoice::Auto,
-                    "point" => EngineChoice::Point,
-                    "query" => EngineChoice::Query,
-                    _ => return Err(bad("auto, row, column")),
-                }
-            }
+            "engine" => self.engine = engine(&word).ok_or_else(|| bad("auto, point, query"))?,
             "freshness" | "freshness_token" | "freshness_timeout" => {
                 self.freshness.set(name, &word).ok_or_else(|| bad(freshness::allowed(name)))?;
             }
@@ -391,6 +375,32 @@ pub(crate) fn parse_isolation(word: &str) -> Option<IsolationLevel> {
         "read uncommitted" | "read committed" => Some(IsolationLevel::ReadCommitted),
         "repeatable read" => Some(IsolationLevel::RepeatableRead),
         "serializable" => Some(IsolationLevel::Serializable),
+        _ => None,
+    }
+}
+
+fn durability(word: &str) -> Option<Durability> {
+    match word {
+        "full" => Some(Durability::Full),
+        "async" => Some(Durability::Async),
+        _ => None,
+    }
+}
+
+fn engine(word: &str) -> Option<EngineChoice> {
+    match word {
+        "auto" => Some(EngineChoice::Auto),
+        "point" => Some(EngineChoice::Point),
+        "query" => Some(EngineChoice::Query),
+        _ => None,
+    }
+}
+
+fn column_paths(word: &str) -> Option<ColumnPaths> {
+    match word {
+        "auto" => Some(ColumnPaths::Auto),
+        "off" => Some(ColumnPaths::Off),
+        "always" => Some(ColumnPaths::Always),
         _ => None,
     }
 }

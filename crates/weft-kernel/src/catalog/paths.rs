@@ -73,7 +73,8 @@ impl TableRef {
                 && !self.indexes().iter().any(|index| is_found(&index.index))
     }
 
-    /// About how many rows the bounds of the key leave: each of its columns is taken to have as many values as the next.
+    /// About how many rows the bounds of the key leave: each of its columns is taken to have as many values as the
+    /// next.
     fn rows_by_key(&self, predicates: &[Predicate]) -> f64 {
         let key = &self.def.schema.key;
         let rows = (self.table.statistics().row_count as f64).max(1.0);
