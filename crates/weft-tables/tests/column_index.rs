@@ -62,7 +62,7 @@ fn a_column_index_is_its_table_at_every_snapshot() {
 #[test]
 fn a_column_index_is_its_table_after_every_crash() {
     let _alone = ALONE.lock();
-    assert_eq!((0..seeds(25)).find_map(crash), None);
+    assert_eq!((0..seeds(40)).find_map(crash), None);
 }
 
 #[test]

@@ -84,6 +84,52 @@ fn the_suite_tells_of_faults() {
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
+/// Rows get wide and narrow in turns, and pages are written, while another thread checks the table.
+fn check_beside_jobs(seed: u64) -> RunEnd {
+    Simulation::new(SimOptions::seeded(seed)).run(move |env| {
+        let keys = 24;
+        let engine = open(&env, Path::new("db"), 8 << 20);
+        make(&engine, tiny(512));
+        let is_done = Arc::new(Mutex::new(false));
+        let (writer, done) = (engine.clone(), is_done.clone());
+        let body = move || {
+            for round in 0..12 {
+                let mut txn = writer.begin().unwrap();
+                let table = txn.table("t").unwrap();
+                for k in 0..keys {
+                    let text = "x".repeat(if (k + round) % 8 < 2 { 1000 } else { 200 });
+                    let row = table.codec.encode([ValueRef::Int(k), ValueRef::Text(&text)]);
+                    if round == 0 {
+                        txn.insert(&table, &row).unwrap();
+                    } else {
+                        txn.update(&table, &key(&table, k), &row).unwrap();
+                    }
+                }
+                txn.commit().unwrap();
+                writer.checkpoint().unwrap();
+            }
+            *done.lock() = true;
+        };
+        let thread = env.spawn.spawn("writer", Box::new(body)).unwrap();
+        while !*is_done.lock() {
+            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+        }
+        thread.join().unwrap();
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    })
+}
+
+#[test]
+fn a_page_that_goes_from_node_to_node_during_a_check_is_not_used_twice() {
+    let _alone = ALONE.lock();
+    let failure = || (0..12).map(check_beside_jobs).find(|end| *end != RunEnd::Finished);
+    assert_eq!(failure(), None);
+    plant(Some(faults::BELIEVE_FIRST_LOOK));
+    let found = failure();
+    plant(None);
+    assert!(format!("{found:?}").contains("is used twice"), "not noticed: {found:?}");
+}
+
 #[test]
 fn totals_stay_while_pages_are_split_and_written() {
     let _alone = ALONE.lock();

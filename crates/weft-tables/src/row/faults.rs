@@ -18,4 +18,5 @@ faults! {
     UNDO_NOT_KEPT "A version that is replaced is not kept for those who still see it.";
     PURGE_TOO_EARLY "Older versions are forgotten while a registered snapshot sees them.";
     FORGET_CHANGED_WHILE_WRITTEN "A page that changes while it is written counts as written.";
+    BELIEVE_FIRST_LOOK "A check tells of a page that a node had when it was looked at, and has let go for another since.";
 }
