@@ -12,7 +12,9 @@
 //! 2. All nodes that it changes are in memory before the first is latched, and nothing can fail between its record and
 //!    the changes. Pages that it takes are given back when the log refuses the record.
 //! 3. A node that is new in a record has no further pages: those that it had are let go.
-//! 4. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
+//! 4. Jobs take dead rows out of leaves without holding the structure: whether a node is too long is asked once more
+//!    when it is latched to be split.
+//! 5. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
 
 use std::sync::Arc;
 
@@ -52,11 +54,21 @@ impl Store {
             let latched = frame.latch.read();
             latched.as_ref().is_some_and(|page| page.node.is_too_long(self.node_bytes_max()))
         };
-        let Some(at) = path.iter().rposition(is_too_long) else { return Ok(None) };
-        match at.checked_sub(1) {
-            None => self.grow(&path[0]).map(Some),
-            Some(above) => self.split(&path[above], &path[at], comes_at_end).map(Some),
+        for at in (0..path.len()).rev().filter(|&at| is_too_long(&path[at])) {
+            let split = match at.checked_sub(1) {
+                None => self.grow(&path[0])?,
+                Some(above) => self.split(&path[above], &path[at], comes_at_end)?,
+            };
+            if split.is_some() {
+                return Ok(split);
+            }
         }
+        Ok(None)
+    }
+
+    /// Whether a node that is latched to be split is as it was seen before: a job may have taken dead rows out of it.
+    fn is_still_too_long(&self, node: &Node) -> bool {
+        node.is_too_long(self.node_bytes_max()) || active(faults::SPLIT_AS_SEEN)
     }
 
     /// Appends the record of a change of the tree, and does it with the record's number: both under the lock of what
@@ -75,11 +87,14 @@ impl Store {
         Ok(())
     }
 
-    /// Moves the upper half of a node to a new page.
-    fn split(&self, above: &Arc<Frame>, frame: &Arc<Frame>, comes_at_end: bool) -> Result<Vec<u8>> {
+    /// Moves the upper half of a node to a new page; where it begins. None: the node is short enough.
+    fn split(&self, above: &Arc<Frame>, frame: &Arc<Frame>, comes_at_end: bool) -> Result<Option<Vec<u8>>> {
         let (mut parent, mut lower) = (above.latch.write(), frame.latch.write());
         let parent = parent.as_mut().expect("it is on the path");
         let lower = lower.as_mut().expect("it is on the path");
+        if !self.is_still_too_long(&lower.node) {
+            return Ok(None);
+        }
         let key = lower.node.split_key(comes_at_end);
         let number = self.space.lock().take();
         let upper = lower.node.upper(number, &key);
@@ -104,13 +119,16 @@ impl Store {
         });
         logged.inspect_err(|_| self.give_pages_back(&[number]))?;
         reached(steps::SPLIT_LOGGED);
-        Ok(key)
+        Ok(Some(key))
     }
 
-    /// Gives the root a level more: its halves are its children.
-    fn grow(&self, frame: &Arc<Frame>) -> Result<Vec<u8>> {
+    /// Gives the root a level more: its halves are its children. None: it is short enough.
+    fn grow(&self, frame: &Arc<Frame>) -> Result<Option<Vec<u8>>> {
         let mut root = frame.latch.write();
         let root = root.as_mut().expect("it is on the path");
+        if !self.is_still_too_long(&root.node) {
+            return Ok(None);
+        }
         let key = root.node.split_key(false);
         let numbers = [(); 2].map(|()| self.space.lock().take());
         let (lower, upper) = (root.node.lower(numbers[0], &key), root.node.upper(numbers[1], &key));
@@ -137,7 +155,7 @@ impl Store {
         });
         logged.inspect_err(|_| self.give_pages_back(&numbers))?;
         reached(steps::SPLIT_LOGGED);
-        Ok(key)
+        Ok(Some(key))
     }
 
     /// Whether a node had better be joined with a neighbour.
