@@ -150,7 +150,7 @@ fn widen_beside_purges(seed: u64) -> RunEnd {
                         match (bytes, k % 2) {
                             (None, 0) => drop(txn.delete(&table, &key(&table, k)).unwrap()),
                             (Some(600), 0) | (None, _) => {}
-                            _ if is_there => drop(txn.update(&table, &key(&table, k), &row).unwrap()),
+                            _ if is_there => txn.update(&table, &key(&table, k), &row).unwrap(),
                             _ => txn.insert(&table, &row).unwrap(),
                         }
                     }
