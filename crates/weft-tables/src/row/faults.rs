@@ -18,6 +18,6 @@ faults! {
     UNDO_NOT_KEPT "A version that is replaced is not kept for those who still see it.";
     PURGE_TOO_EARLY "Older versions are forgotten while a registered snapshot sees them.";
     FORGET_CHANGED_WHILE_WRITTEN "A page that changes while it is written counts as written.";
-    BELIEVE_FIRST_LOOK "A check tells of a page that a node had when it was looked at, and has let go for another since.";
+    BELIEVE_FIRST_LOOK "A check tells of a page that a node has let go for another since it was looked at.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }
