@@ -190,8 +190,9 @@ impl Follow {
         engine.keep_company(Company::node_of(&self.standing));
         self.follower = Some(follower);
         self.tell(Phase::Following);
-        let before = self.standing.note_joined(&engine, position, read);
-        replaced(&engine, before);
+        // First, so that who waits for this finds what was made of the engine.
+        replaced(&engine, self.standing.engine());
+        self.standing.note_joined(&engine, position, read);
         Ok(Next::Go)
     }
 

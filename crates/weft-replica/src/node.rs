@@ -102,11 +102,16 @@ impl Node {
 
     fn not_joined(&self, dir: &Path, limit: Duration) -> Error {
         let NodeStatus { phase, lost, .. } = self.status();
+        // Damage does not go by waiting.
+        let is_damaged = lost.as_ref().is_some_and(|error| error.code() == Code::DataCorrupted);
         let why = lost.map_or_else(
             || "no server announces anything there".to_owned(),
             |error| format!("{} ({})", error.message(), phase.name()),
         );
         let what = format!("could not follow {} within {} ms: {why}", dir.display(), limit.as_millis());
+        if is_damaged {
+            return Error::corrupt(what).hint("look at the directory with `weft check`, on the machine of its server");
+        }
         Error::new(Code::CannotConnectNow, what).hint("start its server with nodes = on, over the same directory")
     }
 

@@ -167,17 +167,16 @@ impl Standing {
         self.state.lock().phase = phase;
     }
 
-    /// It has joined, with everything that was announced when it was `read`; what showed the database before.
-    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, read: u64) -> Option<Arc<Engine>> {
+    /// It has joined, with everything that was announced when it was `read`.
+    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, read: u64) {
         let published = engine.published();
         let mut state = self.state.lock();
         assert!(published >= state.published, "what was shown stays shown (standing 2)");
         state.joins += 1;
         (state.phase, state.position, state.published) = (Phase::Following, position, published);
         state.confirmed = Some(read);
-        let before = state.engine.replace(engine.clone());
+        state.engine = Some(engine.clone());
         self.wake(&state);
-        before
     }
 
     /// It has come so far; `read` says when the announcement was read that ends there.

@@ -55,11 +55,8 @@ fn nodes_show_what_the_writer_had_and_the_latest_when_asked() {
 #[test]
 #[ignore = "plants faults for the whole process: run alone"]
 fn planted_faults_are_caught() {
-    let faults = [
-        weft_replica::faults::ANNOUNCE_EARLY,
-        weft_replica::faults::FRESH_BEFORE_READ,
-        Fault::PUBLISH_BEFORE_APPLIED,
-    ];
+    let faults =
+        [weft_replica::faults::ANNOUNCE_EARLY, weft_replica::faults::FRESH_BEFORE_READ, Fault::PUBLISH_BEFORE_APPLIED];
     let missed: Vec<&str> = faults
         .into_iter()
         .filter(|fault| {
