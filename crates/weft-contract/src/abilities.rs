@@ -10,6 +10,7 @@
 //!                            versions() = None  the state at one moment, as far back as it is kept
 //!   doc->'a'->>'b'           fields() = Some    the values of the path, from its own columns where it has some
 //!                            fields() = None    those of the documents' texts, which the kernel takes apart
+//!   sum(b) of a row table    columns() = Some   of what is derived from it: rows of k and b, stored as columns
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
@@ -17,13 +18,15 @@
 //!    table. Files of entries stand beside them, each with its index.
 //! 3. [`Base::Unseen`](crate::Base::Unseen) is staged for tables only that take blind writes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{RecordNo, Result, Schema, Timestamp};
+use weft_format::{Error, RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
-use crate::scan::{Period, ScanField, ScanOutput, ScanRequest};
+use crate::scan::{FieldTest, Period, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use crate::status::{LayerStatus, PartStatus};
 use crate::write_set::Attachment;
 
 /// Many rows at once, as files of their own.
@@ -126,6 +129,59 @@ pub trait Versions: Send + Sync {
 ///
 /// [`FieldPath::of_texts`]: weft_format::document::FieldPath::of_texts
 pub trait Fields: Send + Sync {
-    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields.
-    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
+    /// As [`Read::scan`](crate::Read::scan); batches have the columns of the projection, then those of the fields. Rows
+    /// that do not satisfy all `tests` are not wanted: the scan may leave them out, or not.
+    fn scan_fields(
+        &self,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+    ) -> Result<ScanOutput>;
+}
+
+/// What the log has changed of each key while what is derived was not fed: when last, and the row that there is now
+/// (row codec of its own schema); none: there is none.
+pub type Amendments = BTreeMap<Arc<[u8]>, (Timestamp, Option<Arc<[u8]>>)>;
+
+/// Rows of some columns of a table, its key among them, kept for scans. The ordinals and the rows that it knows are
+/// those of its own schema; its keys are the table's, byte for byte.
+///
+/// ```text
+///   t (k, a, b, c)  row pages            feed @44  { k5: (k 5, b 'x'), k9: none }      of each row what concerns it
+///   x (k, b)        columns by key       scan @44  the rows of t @44, without a and c
+/// ```
+///
+/// 1. A snapshot that it shows sees of it the rows of the table, no more and no fewer.
+/// 2. What it cannot be sure of it does not show: it gives itself up, and scans go to the table.
+/// 3. A row that is fed ends the one of its key, whether the table has said that there is one or not: recovery feeds
+///    what the log has, on a state that may lack what the table has in its pages already (in place 2).
+pub trait Columns: Send + Sync {
+    /// The cut: all changes up to here are in files.
+    fn cut(&self) -> Timestamp;
+    /// Builds files of rows as of the snapshot that it is made from: they are durable when this returns, and attached
+    /// by the commit that makes it. The rows of one call, and of all calls, have different keys.
+    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment>;
+    /// Recovery has fed all that the log has. These keys changed where it was not: in what the table has on disk beyond
+    /// the cut of the index. From here on it is fed all that happens. Called before anybody reads; after an error it is
+    /// given up.
+    fn amend(&self, changes: &Amendments);
+    /// A follower has fed all that the log has, and of what changed up to `ts` it could not feed all: the index shows
+    /// itself when a switch has brought that ([`Upkeep::follow`](crate::Upkeep::follow)).
+    fn lacks_up_to(&self, ts: Timestamp);
+    /// From `ts` on it is not what the table is (columns 2); its cut stays, so the log does.
+    fn give_up(&self, ts: Timestamp, error: &Error);
+    /// Whether a registered snapshot sees it whole.
+    fn shows(&self, read_ts: Timestamp) -> bool;
+    /// The row (row codec) of a key as a snapshot sees it.
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
+    /// As [`Fields::scan_fields`], over its own columns; `schema` is its own, perhaps under other names. Own writes
+    /// are the caller's business.
+    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
+    /// Estimates for the planner.
+    fn statistics(&self) -> TableStatistics;
+    /// See [`Inspect::layers`](crate::Inspect::layers).
+    fn layers(&self) -> Vec<LayerStatus>;
+    /// See [`Inspect::parts`](crate::Inspect::parts).
+    fn parts(&self) -> Vec<PartStatus>;
 }

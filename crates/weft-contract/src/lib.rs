@@ -11,8 +11,9 @@
 //!                InPlace      pages changed where they lie, with records of the method's own in the log
 //!                Versions     what rows were, from which commit until which
 //!                Fields       values within documents, without the documents
+//!                Columns      of what is derived: some columns of each row, scanned instead of the table
 //!   Table        the four duties, and which abilities it has
-//!   Derived      Upkeep, and fed by its table: a secondary index
+//!   Derived      Upkeep, and fed by its table: a secondary index, a column index
 //! ```
 //!
 //! The kernel owns what is the same for every method: key locks, write sets, conflict checks, log records, timestamps,
@@ -32,13 +33,13 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Blind, Bulk, BulkReplace, Fields, InPlace, Versions, VisitRow};
+pub use abilities::{Amendments, Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Versions, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
+    ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
     ScanMetrics, ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema, scan_schema_with,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};

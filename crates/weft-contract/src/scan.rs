@@ -79,6 +79,16 @@ pub struct ScanField {
     pub path: FieldPath,
 }
 
+/// A condition on a field that the rows wanted satisfy. A scan does not apply it: whoever asks for the scan does, on
+/// what it returns. It may help to skip rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldTest {
+    /// The field, in the type in which it is compared.
+    pub field: ScanField,
+    /// What is said of its value; the predicate's column means nothing.
+    pub predicate: Predicate,
+}
+
 /// The Arrow schema of a scan that returns fields behind the columns of its projection.
 pub fn scan_schema_with(schema: &Schema, projection: &[usize], fields: &[ScanField]) -> SchemaRef {
     let columns = scan_schema(schema, projection);
@@ -86,7 +96,7 @@ pub fn scan_schema_with(schema: &Schema, projection: &[usize], fields: &[ScanFie
         return columns;
     }
     let field = |(number, field): (usize, &ScanField)| {
-        Arc::new(Field::new(format!("\u{1}field {number}"), field.path.data_type.arrow(), true))
+        Arc::new(Field::new(format!("\u{1}field {number}"), field.path.arrow(), true))
     };
     let fields = fields.iter().enumerate().map(field);
     Arc::new(arrow_schema::Schema::new(columns.fields().iter().cloned().chain(fields).collect::<Vec<_>>()))

@@ -6,11 +6,12 @@
 //!   t.blind() = Some(b)     an ability: a row may be written blindly, and b.may_have_changed(key, ts) is asked then
 //!   t.bulk()  = None        t builds no files: the rows of a bulk statement are staged one by one
 //!   d.feed(ts, writes)      a secondary index of t takes in what a commit does to t; nobody reads rows of it
+//!   d.columns() = Some(c)   an ability of what is derived: c has some columns of each row of t, and is scanned for t
 //! ```
 //!
 //! 1. No body stands in for what a method lacks: a duty is done, an ability is there or is answered with none.
 //! 2. What a table is able to do never changes while it is open.
-//! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and beside its
+//! 3. What is derived follows from its table: its rows are the table's, no writer stages any for it, and beside its
 //!    definition the log has only which files were built for it. Lost, it is made again.
 //! 4. There is one way in for what is committed ([`Write::apply`], [`Derived::feed`], [`Derived::attach`]): a commit
 //!    goes it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use crate::abilities::{Blind, Bulk, BulkReplace, Fields, InPlace, Versions};
+use crate::abilities::{Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Versions};
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
@@ -147,7 +148,7 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     }
 }
 
-/// What is derived from a table, which feeds it: a secondary index (traits 3).
+/// What is derived from a table, which feeds it: a secondary index, a column index (traits 3).
 pub trait Derived: Upkeep {
     /// Takes in what the commit of `ts` does to the table: called where the commit is applied there, before it is
     /// published. Rows that the commit adds as files come as files, too, by [`Derived::attach`]. Doing it again is
@@ -157,6 +158,8 @@ pub trait Derived: Upkeep {
     fn attach(&self, ts: Timestamp, files: &[FileId]) -> Result<()>;
     /// Takes back files that were built for it and that no commit record names.
     fn discard(&self, attachment: &Attachment);
+    /// Has rows of some columns of the table, which are scanned instead of the table's.
+    fn columns(&self) -> Option<&dyn Columns>;
 }
 
 /// One change of the files of a table, or of what is derived from one: an edit of the manifest.

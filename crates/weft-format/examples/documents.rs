@@ -1,20 +1,23 @@
 //! Sizes and times of documents as columns beside documents as texts: `cargo run --release --example documents`.
 //!
 //! For each of the five shapes: bytes of the canonical texts, of a file with them as texts (each compressed by itself),
-//! and of a file with them as columns; how long building takes, assembling all documents, and reading one leaf.
+//! and of a file with them as columns; how long building takes, assembling all documents, reading one leaf, and reading
+//! one document of blocks that are in the cache.
 
 #![allow(clippy::disallowed_methods, reason = "a program that measures time itself")]
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
 use weft_env::File;
+use weft_env::sync::Mutex;
 use weft_format::document::shapes::{Shape, Shapes};
 use weft_format::document::{FieldPath, FieldStep};
 use weft_format::{
-    Column, ColumnTable, ColumnTableBuilder, ColumnTableOptions, DataType, FileId, NoCache, RowCodec, Schema, TableId,
-    Timestamp, ValueRef,
+    Block, BlockCache, BlockKey, Column, ColumnTable, ColumnTableBuilder, ColumnTableOptions, DataType, FileId,
+    NoCache, Result, RowCodec, Schema, TableId, Timestamp, ValueRef,
 };
 
 /// A file in memory.
@@ -39,6 +42,31 @@ impl File for Bytes {
     fn set_len(&self, _len: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+}
+
+/// Keeps all blocks.
+#[derive(Default)]
+struct Keep(Mutex<HashMap<BlockKey, Arc<Block>>>);
+
+impl BlockCache for Keep {
+    fn get(&self, key: BlockKey, load: &mut dyn FnMut() -> Result<Block>) -> Result<Arc<Block>> {
+        let mut blocks = self.0.lock();
+        if let Some(block) = blocks.get(&key) {
+            return Ok(Arc::clone(block));
+        }
+        let block = Arc::new(load()?);
+        blocks.insert(key, Arc::clone(&block));
+        Ok(block)
+    }
+}
+
+/// Microseconds of reading one document, of blocks in the cache: the mean of many, spread over the rows.
+fn point(table: &ColumnTable) -> f64 {
+    let cache = Keep::default();
+    let rows = (0..2_000).map(|at| (at * 7_919 % table.row_count() as usize) as u32);
+    let read = || rows.clone().for_each(|row| drop(table.value(&cache, 1, row).expect("read")));
+    read();
+    timed(read).1 * 1e3 / 2_000.0
 }
 
 fn timed<R>(run: impl FnOnce() -> R) -> (R, f64) {
@@ -79,7 +107,7 @@ fn leaf(shape: Shape) -> FieldPath {
 fn main() {
     let scale: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(8_192);
     println!(
-        "shape     docs   columns  text MB  as texts  as columns  ratio   build ms: texts columns  assemble leaf ms"
+        "shape     docs   columns  text MB  as texts  as columns  ratio   build: texts columns  assemble leaf ms  us"
     );
     for shape in Shape::ALL {
         let mut shapes = Shapes::new(shape, 1);
@@ -95,13 +123,15 @@ fn main() {
         let mb = |bytes: f64| bytes / 1e6;
         println!(
             "{:8} {scale:6} {columns:6} {:9.2} {:9.2} {:9.2} {:7.1}x {:5.1}x {texts_ms:9.0} {columns_ms:7.0} \
-             {assemble:9.1} {leaf:7.2} (of texts {of_texts:.1})",
+             {assemble:9.1} {leaf:7.2} (of texts {of_texts:.1}) {:7.0} (of texts {:.0})",
             format!("{shape:?}"),
             mb(bytes as f64),
             mb(as_texts.file_bytes() as f64),
             mb(as_columns.file_bytes() as f64),
             bytes as f64 / as_columns.file_bytes() as f64,
             as_texts.file_bytes() as f64 / as_columns.file_bytes() as f64,
+            point(&as_columns),
+            point(&as_texts),
         );
         if shape == Shape::Sensors {
             let steps = vec![FieldStep::Key("readings".into()), FieldStep::Index(0), FieldStep::Key("temp".into())];

@@ -51,6 +51,14 @@ pub(crate) struct Condition {
     pub(crate) share: f64,
 }
 
+/// Two relations that are equal in all columns of a unique key of one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Together {
+    pub(crate) both: Set,
+    /// How many times more rows there are than the columns one by one tell.
+    pub(crate) times: f64,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -63,7 +71,7 @@ pub struct Graph {
     /// Edges of more than two relations.
     pub(crate) wide: Vec<Edge>,
     pub(crate) conditions: Vec<Condition>,
-    pub(crate) together: Vec<crate::rows::Together>,
+    pub(crate) together: Vec<Together>,
 }
 
 /// Makes a graph.

@@ -7,8 +7,8 @@
 //!
 //! 1. A set is offered only after both sides have a plan: sets come by falling lowest relation, and within one by
 //!    growing size.
-//! 2. Relations that were a beginning before are left out, so that no pair comes twice; among the neighbours of a set, those below
-//!    the one that a complement begins with are left out, too.
+//! 2. Relations that were a beginning before are left out, so that no pair comes twice; among the neighbours of a set,
+//!    those below the one that a complement begins with are left out, too.
 //! 3. An edge to several relations is followed through the lowest of them; whether the set that grows from it has a
 //!    plan, and whether the edge is whole, is tested.
 //!

@@ -1,7 +1,7 @@
 //! The cheapest tree of each set, and what joins cost.
 //!
 //! ```text
-//!   cost(A ⋈ B) = cost(A) + cost(B) + rows made + rows read of the larger side + 2 × rows of the smaller, which is built
+//!   cost(A ⋈ B) = cost(A) + cost(B) + rows made + rows of the larger side, looked up + 2 × rows of the smaller, built
 //!   10,000 pairs of connected sets at most; beyond, trees over orders (`linear`)
 //! ```
 //!

@@ -12,16 +12,8 @@
 //!
 //! Uniform values are taken for granted, and the values of the smaller side among those of the larger.
 
-use crate::graph::{ColumnNo, Graph};
+use crate::graph::{ColumnNo, Graph, Together};
 use crate::set::Set;
-
-/// Two relations that are equal in all columns of a unique key of one of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Together {
-    both: Set,
-    /// How many times more rows there are than the columns one by one tell.
-    times: f64,
-}
 
 impl Graph {
     /// About how many rows these relations make, joined by all conditions between them.

@@ -127,6 +127,11 @@ kernel_faults! {
     STOP_AT_INSTALL "A commit that cannot be installed for a file that cannot be read stops the engine.";
     READ_ONCE "A read that fails while a commit is installed is not tried again.";
     SWITCH_UNGUARDED "A panic between a durable edit and the switch to it stops nothing.";
+    COLUMNS_MISS_UPDATE "A column index is not fed an update of a column that it has.";
+    COLUMNS_MISS_DELETE "A column index is not fed that a row was deleted.";
+    COLUMNS_FORGET_REDO "Redo does not feed a column index what the log has.";
+    COLUMNS_FORGET_AMENDMENTS "Redo does not give a column index what its table has in files already.";
+    COLUMNS_OLD_SNAPSHOT "A column index is built from the transaction's own snapshot, without who committed since.";
     INDEX_FILTER_FORGETS "A filter of an index lacks a value.";
 }
 

@@ -11,7 +11,7 @@ mod unavailable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{JobKind, RecoveredTable, Table, TableDef, TakenOut};
+use weft_contract::{Derived, JobKind, RecoveredTable, Table, TableDef, TakenOut};
 use weft_env::{Env, File};
 use weft_format::{Code, Error, FileId, Result};
 
@@ -57,6 +57,10 @@ pub trait Method: Send + Sync {
     fn faults(&self) -> &'static [Fault];
     /// Builds a new table (`recovered` is empty) or reopens one.
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
+    /// Builds, or reopens, rows of some columns of a table, which are fed by it and scanned instead of it
+    /// ([`Derived::columns`]): the schema is that of these columns. Fails in a method that stores tables only
+    /// ([`derives_nothing`]).
+    fn derive(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Derived>>;
     /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
     /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
@@ -73,6 +77,11 @@ pub trait Method: Send + Sync {
         let message = format!("method {} cannot go on without file {file} of table {:?}", self.name(), def.name);
         Err(Error::new(Code::FeatureNotSupported, message).hint("restore the file from a backup"))
     }
+}
+
+/// What a method that stores tables only says to [`Method::derive`].
+pub fn derives_nothing(method: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("method {method} stores no column indexes"))
 }
 
 /// Methods by name.

@@ -50,7 +50,8 @@ pub(crate) fn index_definition(snapshot: &Snapshot, index: &Index, full: bool) -
         _ => relation_name(snapshot, index.table),
     };
     let parts: Vec<String> = (0..index.parts.len()).filter_map(|at| index_part(snapshot, index, at)).collect();
-    let mut out = format!("CREATE {unique}INDEX {} ON {on} USING btree ({})", quoted(&index.name), parts.join(", "));
+    let mut out =
+        format!("CREATE {unique}INDEX {} ON {on} USING {} ({})", quoted(&index.name), index.method(), parts.join(", "));
     if !index.included.is_empty() {
         let _ = write!(out, " INCLUDE ({})", columns(snapshot.table(index.table), &index.included));
     }

@@ -325,6 +325,15 @@ pub struct Index {
     pub constraint: bool,
     /// The condition of a partial index.
     pub predicate: Option<String>,
+    /// Whether it keeps columns beside the table, `USING columns`.
+    pub of_columns: bool,
+}
+
+impl Index {
+    /// What follows USING.
+    pub(crate) fn method(&self) -> &'static str {
+        if self.of_columns { "columns" } else { "btree" }
+    }
 }
 
 /// A view.

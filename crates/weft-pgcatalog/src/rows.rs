@@ -12,7 +12,7 @@ use crate::definitions::{check_condition, default_text, index_definition};
 use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE, PG_PROC};
 use crate::domain_rows;
 use crate::making::Rows;
-use crate::objects::{Constraint, View};
+use crate::objects::{Constraint, Index, View};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
@@ -170,6 +170,13 @@ fn system_acl(name: &str) -> Acl {
     acl
 }
 
+fn class_of_index<'a>(snapshot: &Snapshot, index: &'a Index) -> Class<'a> {
+    let columns = index.parts.len() + index.included.len();
+    let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
+    let (method, bytes) = (if index.of_columns { 9004 } else { 403 }, snapshot.figures.index(index.oid));
+    Class { method, bytes, rows: 0.0, owned_as: index.table, ..class }
+}
+
 fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns: usize) -> Class<'a> {
     Class {
         oid,
@@ -244,9 +251,7 @@ fn classes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
         });
     }
     for index in scope.indexes(snapshot) {
-        let columns = index.parts.len() + index.included.len();
-        let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
-        add(Class { method: 403, bytes: snapshot.figures.index(index.oid), rows: 0.0, owned_as: index.table, ..class });
+        add(class_of_index(snapshot, index));
     }
     for view in scope.views(snapshot) {
         let options = view.options.iter().map(text).collect::<Vec<_>>();

@@ -329,8 +329,14 @@ fn add_row_types(rows: &mut Rows<'_>, relation: u32, schema: u32, name: &str) {
 }
 
 /// Access methods: those of Weft's tables beside `heap`, which clients look for.
-pub(crate) const METHODS: &[(i64, &str, &str)] =
-    &[(2, "heap", "t"), (403, "btree", "i"), (9001, "row", "t"), (9002, "column", "t"), (9003, "lineage", "t")];
+pub(crate) const METHODS: &[(i64, &str, &str)] = &[
+    (2, "heap", "t"),
+    (403, "btree", "i"),
+    (9001, "row", "t"),
+    (9002, "column", "t"),
+    (9003, "lineage", "t"),
+    (9004, "columns", "i"),
+];
 
 fn add_type(rows: &mut Rows<'_>, row: &'static TypeRow) {
     let text = |place: usize| Datum::text(row.fields[place]);

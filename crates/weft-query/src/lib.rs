@@ -103,6 +103,7 @@ mod shapes;
 mod single_distinct;
 mod sliding;
 mod slots;
+mod spans;
 mod stop;
 mod stream;
 mod subqueries;

@@ -8,18 +8,15 @@
 //! as many values as there can be, and a bound cuts off its part. Else an equality leaves as much as if a column had as
 //! many values as the root of the rows.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{Between, InList, Like};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, Operator};
-use weft_format::{DataType, Value};
 
 use super::provider::WeftTable;
-use super::types::value_of;
+use super::spans::{Span, Spans};
 
 /// Rows of what nothing is known of.
 const UNKNOWN_ROWS: f64 = 1_000.0;
@@ -31,54 +28,6 @@ const LIKE_SHARE: f64 = 0.1;
 const OTHER_SHARE: f64 = 0.3;
 /// A column that is no key has at least so many values.
 const VALUES_MIN: f64 = 10.0;
-
-/// The lowest and the highest value of a column that is a number or a moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    low: f64,
-    high: f64,
-    data_type: DataType,
-}
-
-impl Span {
-    /// Of the lowest and highest value of a column.
-    pub(super) fn of(low: &Value, high: &Value, data_type: DataType) -> Option<Span> {
-        let (low, high) = (number(low)?, number(high)?);
-        (low <= high).then_some(Span { low, high, data_type })
-    }
-
-    /// How many values there can be.
-    fn count(self) -> Option<f64> {
-        let is_whole = matches!(self.data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt)
-            || matches!(self.data_type, DataType::Date | DataType::Oid);
-        is_whole.then_some(self.high - self.low + 1.0)
-    }
-
-    /// Which part of it lies below a constant.
-    fn below(self, constant: &ScalarValue) -> Option<f64> {
-        let at = number(&value_of(constant, self.data_type)?)?;
-        let width = self.high - self.low;
-        Some(if width > 0.0 { ((at - self.low) / width).clamp(0.0, 1.0) } else { f64::from(u8::from(at >= self.low)) })
-    }
-
-    /// Whether a constant lies outside of it.
-    fn lacks(self, constant: &ScalarValue) -> bool {
-        let at = value_of(constant, self.data_type).as_ref().and_then(number);
-        at.is_some_and(|at| at < self.low || at > self.high)
-    }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Int(number) => Some(*number as f64),
-        Value::Decimal(number) => Some(*number as f64),
-        Value::Float(number) if number.is_finite() => Some(*number),
-        _ => None,
-    }
-}
-
-/// Spans by the name of the column.
-pub(super) type Spans = Arc<HashMap<String, Span>>;
 
 /// Rows and keys of a relation.
 pub(super) struct Size {

@@ -38,6 +38,7 @@ use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
+use weft_kernel::catalog::Documents;
 use weft_kernel::table::{
     LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with,
 };
@@ -263,9 +264,9 @@ impl WeftScanExec {
             batch_rows,
         };
         let started = match self.read_at {
-            None => binding.views.get(&self.table).map(|(table, view)| match self.fields.is_empty() {
-                true => table.scan_known(request(view), &tests.told),
-                false => table.scan_fields(request(view), self.fields.to_vec(), &tests.told),
+            None => binding.views.get(&self.table).map(|(table, view)| {
+                let documents = Documents { fields: self.fields.to_vec(), tests: Vec::new() };
+                table.scan_by_path(request(view), documents, &tests.told, binding.settings.column_paths)
             }),
             Some(read_at) => binding.past.get(&(self.table, read_at)).and_then(|past| {
                 let of_versions = read_at == ReadAt::Period(read_at.number()) || versions::names_any(&self.projection);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{JobKind, RecoveredTable, Table, TableDef};
+use weft_contract::{Derived, JobKind, RecoveredTable, Table, TableDef};
 use weft_env::File;
 use weft_format::{FileId, Result};
 use weft_kernel::fault::Fault;
-use weft_kernel::method::{Method, TableContext};
+use weft_kernel::method::{Method, TableContext, derives_nothing};
 use weft_kernel::step::Step;
 use weft_tables::waits::Waits;
 
@@ -85,6 +85,10 @@ impl Method for Rival {
                 Arc::new(RivalTable::open(context, &recovered, rows)?)
             }
         })
+    }
+
+    fn derive(&self, _: TableContext, _: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Err(derives_nothing(self.name()))
     }
 
     fn fold(&self, _: &[Vec<u8>]) -> Result<Vec<u8>> {

@@ -30,8 +30,16 @@ fn random_histories_agree_with_the_model() {
         for method in rivals(seed) {
             let keys = [40, 200, 3000][(seed / 3 % 3) as usize];
             let table = BTreeMap::new();
-            let options =
-                Options { seed, steps: 300, keys, rows_max: 12, look_every: 7, table, row_table_bytes: 20_000 };
+            let options = Options {
+                seed,
+                steps: 300,
+                keys,
+                rows_max: 12,
+                look_every: 7,
+                table,
+                row_table_bytes: 20_000,
+                columns: false,
+            };
             let name = method.name();
             let simulation = Simulation::new(SimOptions::seeded(seed));
             let end = simulation.run(move |env| conformance::run(&method, &env, &PathBuf::from("db"), &options));

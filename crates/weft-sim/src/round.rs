@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_format::{CompareOp, Predicate, Result, Value};
-use weft_kernel::index::{IndexPart, NewIndex};
-use weft_kernel::{Durability, Engine};
+use weft_kernel::index::{IndexPart, NewColumnIndex, NewIndex};
+use weft_kernel::{Durability, Engine, TableRef};
 
 use crate::client::Client;
 use crate::history::History;
@@ -223,6 +223,13 @@ fn start_threads(
     threads
 }
 
+/// A column index of a row table that has all its columns, and jobs of all kinds.
+fn all_columns(table: &TableRef) -> NewColumnIndex {
+    let columns = (0..table.def.schema.columns.len()).collect();
+    let options = [("granularity_bytes".to_owned(), "32768".to_owned())].into();
+    NewColumnIndex { options, ..NewColumnIndex::new(format!("{}_columns", table.def.name), columns) }
+}
+
 /// Makes the tables and the bank, in one transaction, when they are not there.
 fn set_up(engine: &Arc<Engine>, history: &History, (lineage, row): (u64, u64), random: &mut Random) {
     let make = || -> Result<()> {
@@ -249,6 +256,12 @@ fn set_up(engine: &Arc<Engine>, history: &History, (lineage, row): (u64, u64), r
         for (table, new) in indexes {
             let table = work.table(table)?;
             work.txn.create_index(&table, new)?;
+        }
+        for name in FIXED.into_iter().chain([MEMBERS]) {
+            let table = work.table(name)?;
+            if table.table.bulk().is_none() {
+                work.txn.create_column_index(&table, all_columns(&table))?;
+            }
         }
         let bank = money_row(&[Value::Int(0)], TOTAL, work.tid, &mut random.clone());
         work.insert(&accounts, &bank)?;

@@ -45,7 +45,10 @@ pub(crate) fn scan_at(
         batch_rows: random.pick(&[3, 64, 8192]),
     };
     let partition_count = request.partition_count;
-    let mut output = t.scan(request)?;
+    // Of a row table with a column index every other scan goes to that one, if it may.
+    let by_columns = !t.column_indexes().is_empty() && random.chance(50);
+    let by_columns = if by_columns { t.scan_columns(&request, &[])? } else { None };
+    let mut output = by_columns.map_or_else(|| t.scan(request), Ok)?;
     assert_eq!(output.partitions.len(), partition_count, "violation: a scan has as many partitions as were asked for");
     let mut rows = BTreeMap::new();
     while !output.partitions.is_empty() {

@@ -38,7 +38,7 @@ const LISTED: &str = include_str!("../../../docs/faults.md");
 
 /// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
 /// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
-/// of troubles, of lineage tables and of row tables those of these.
+/// of troubles, of lineage tables, of row tables and of column indexes those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     let of_troubles = [
         Fault::POISON_ON_JOB_ERROR,
@@ -65,6 +65,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
     ];
     row::faults::ALL.contains(&fault)
         || fault.name().starts_with("INDEX_")
+        || fault.name().starts_with("COLUMNS_")
         || matches!(
             fault,
             Fault::FORGET_FOOTER_CHARGE
@@ -148,8 +149,16 @@ fn first_failure_of_conformance() -> Option<(u64, String)> {
     (0..SEEDS).find_map(|seed| {
         let table = BTreeMap::from([("column_table_bytes".to_owned(), "4096".to_owned())]);
         let row_table_bytes = 2_000;
-        let options =
-            conformance::Options { seed, steps: 300, keys: 40, rows_max: 12, look_every: 50, table, row_table_bytes };
+        let options = conformance::Options {
+            seed,
+            steps: 300,
+            keys: 40,
+            rows_max: 12,
+            look_every: 50,
+            table,
+            row_table_bytes,
+            columns: false,
+        };
         let body = move |env| conformance::run(&column_method(), &env, Path::new("db"), &options);
         match Simulation::new(SimOptions::seeded(seed)).run(body) {
             RunEnd::Finished => None,

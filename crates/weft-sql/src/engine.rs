@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weft_env::sync::Mutex;
 use weft_format::Result;
+use weft_kernel::catalog::ColumnPaths;
 use weft_kernel::{Engine, IsolationLevel, Transaction};
 use weft_pgcatalog::rights::Access;
 
@@ -162,6 +163,7 @@ impl SqlEngine {
         let mut settings = Settings {
             durability: options.durability,
             engine: EngineChoice::Auto,
+            column_paths: ColumnPaths::Auto,
             statement_timeout_ms: 0,
             lock_timeout_ms: u64::try_from(options.lock_timeout.as_millis()).unwrap_or(u64::MAX),
             idle_in_transaction_session_timeout_ms: 0,

@@ -322,7 +322,7 @@ impl Names<'_> {
             let (id, namespace, own) = match &relation {
                 Relation::Table(table) => (table.def.oid, table.def.namespace, table.def.name.clone()),
                 Relation::Object(object) => (object.id, object.namespace, object.name.clone()),
-                Relation::Index(..) => return Ok(()),
+                Relation::Index(..) | Relation::Columns(..) => return Ok(()),
             };
             if !needs.contains(&id) {
                 needs.push(id);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::Index;
-use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
+use weft_kernel::{ColumnsRef, Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
 use weft_pgcatalog::CatalogRelation;
 
 /// Between a schema and a name.
@@ -29,6 +29,8 @@ pub(crate) const PUBLIC: &str = "public";
 pub(crate) enum Relation {
     Table(TableRef),
     Index(TableRef, Arc<Index>),
+    /// A column index, with its table.
+    Columns(TableRef, ColumnsRef),
     Object(Arc<Object>),
 }
 
@@ -36,7 +38,7 @@ impl Relation {
     /// The schema that it is in.
     pub(crate) fn namespace(&self) -> SchemaId {
         match self {
-            Relation::Table(table) | Relation::Index(table, _) => table.def.namespace,
+            Relation::Table(table) | Relation::Index(table, _) | Relation::Columns(table, _) => table.def.namespace,
             Relation::Object(object) => object.namespace,
         }
     }
@@ -120,6 +122,11 @@ pub(crate) fn relation(txn: &Transaction, name: &str) -> Option<Relation> {
         if let Some((table, index)) = txn.index_in(schema, name) {
             return Some(Relation::Index(table, index));
         }
+        if let Some(columns) = txn.column_index_in(schema, name)
+            && let Some(table) = txn.table_of(columns.table())
+        {
+            return Some(Relation::Columns(table, columns));
+        }
         let kinds = [ObjectKind::View, ObjectKind::Sequence];
         kinds.into_iter().find_map(|kind| txn.object(kind, schema, name)).map(Relation::Object)
     })
@@ -145,7 +152,7 @@ pub(crate) fn table(txn: &Transaction, name: &str) -> Result<TableRef> {
     }
     match relation(txn, name) {
         Some(Relation::Table(table)) => Ok(table),
-        Some(Relation::Index(..)) => {
+        Some(Relation::Index(..) | Relation::Columns(..)) => {
             let message = format!("\"{}\" is an index", shown(name));
             Err(Error::new(Code::WrongObjectType, message).hint("name its table"))
         }
@@ -203,6 +210,7 @@ pub(crate) fn creation(txn: &Transaction, name: &str) -> Result<(SchemaId, Strin
 pub(crate) fn is_taken(txn: &Transaction, schema: SchemaId, name: &str) -> bool {
     txn.table_in(schema, name).is_ok()
         || txn.index_in(schema, name).is_some()
+        || txn.column_index_in(schema, name).is_some()
         || [ObjectKind::View, ObjectKind::Sequence].into_iter().any(|kind| txn.object(kind, schema, name).is_some())
 }
 

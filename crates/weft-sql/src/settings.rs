@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use weft_expr::{Local, Style};
 use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::catalog::ColumnPaths;
 use weft_kernel::{Durability, IsolationLevel};
 
 use crate::configuration::{
@@ -33,6 +34,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Which engine statements take.
     pub engine: EngineChoice,
+    /// When scans read column indexes in the place of their tables.
+    pub column_paths: ColumnPaths,
     /// Milliseconds; 0 = none.
     pub statement_timeout_ms: u64,
     /// Milliseconds; 0 = wait without end.
@@ -115,6 +118,11 @@ impl Settings {
                 Durability::Full => "full".into(),
                 Durability::Async => "async".into(),
             },
+            "column_indexes" => match self.column_paths {
+                ColumnPaths::Auto => "auto".into(),
+                ColumnPaths::Off => "off".into(),
+                ColumnPaths::Always => "always".into(),
+            },
             "engine" => match self.engine {
                 EngineChoice::Auto => "auto".into(),
                 EngineChoice::Point => "point".into(),
@@ -177,20 +185,12 @@ impl Settings {
                 *if name == "speculative_reads" { &mut self.speculative_reads } else { &mut self.read_only } = on;
             }
             "durability" => {
-                self.durability = match word.as_str() {
-                    "full" => Durability::Full,
-                    "async" => Durability::Async,
-                    _ => return Err(bad("full, async")),
-                }
+                self.durability = durability(&word).ok_or_else(|| bad("full, async"))?;
             }
-            "engine" => {
-                self.engine = match word.as_str() {
-                    "auto" => EngineChoice::Auto,
-                    "point" => EngineChoice::Point,
-                    "query" => EngineChoice::Query,
-                    _ => return Err(bad("auto, row, column")),
-                }
+            "column_indexes" => {
+                self.column_paths = column_paths(&word).ok_or_else(|| bad("auto, off, always"))?;
             }
+            "engine" => self.engine = engine(&word).ok_or_else(|| bad("auto, point, query"))?,
             "freshness" | "freshness_token" | "freshness_timeout" => {
                 self.freshness.set(name, &word).ok_or_else(|| bad(freshness::allowed(name)))?;
             }
@@ -379,6 +379,32 @@ pub(crate) fn parse_isolation(word: &str) -> Option<IsolationLevel> {
     }
 }
 
+fn durability(word: &str) -> Option<Durability> {
+    match word {
+        "full" => Some(Durability::Full),
+        "async" => Some(Durability::Async),
+        _ => None,
+    }
+}
+
+fn engine(word: &str) -> Option<EngineChoice> {
+    match word {
+        "auto" => Some(EngineChoice::Auto),
+        "point" => Some(EngineChoice::Point),
+        "query" => Some(EngineChoice::Query),
+        _ => None,
+    }
+}
+
+fn column_paths(word: &str) -> Option<ColumnPaths> {
+    match word {
+        "auto" => Some(ColumnPaths::Auto),
+        "off" => Some(ColumnPaths::Off),
+        "always" => Some(ColumnPaths::Always),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,6 +415,7 @@ mod tests {
             durability: Durability::Full,
             freshness: Freshness::default(),
             engine: EngineChoice::Auto,
+            column_paths: ColumnPaths::Auto,
             statement_timeout_ms: 0,
             lock_timeout_ms: 10_000,
             idle_in_transaction_session_timeout_ms: 0,

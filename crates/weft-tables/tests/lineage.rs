@@ -41,6 +41,7 @@ fn caught_by_suite(fault: Option<Fault>, seeds: std::ops::Range<u64>) -> Option<
             look_every: 5,
             table: table_options(if seed.is_multiple_of(2) { "all" } else { "none" }, 16),
             row_table_bytes: 2_000,
+            columns: false,
         };
         let simulation = Simulation::new(SimOptions::seeded(seed));
         let body = move |env| conformance::run(&lineage_method(), &env, Path::new("db"), &options);

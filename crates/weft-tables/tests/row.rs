@@ -36,6 +36,7 @@ fn caught_by_suite(fault: Option<Fault>, seeds: u64) -> Option<u64> {
             look_every: 5,
             table: tiny([512, 1024][(seed % 2) as usize]),
             row_table_bytes: 2_000,
+            columns: false,
         };
         let simulation = Simulation::new(SimOptions::seeded(seed));
         let body = move |env| conformance::run(&row_method(), &env, Path::new("db"), &options);

@@ -1,7 +1,18 @@
 //! Puts documents together again, byte for byte what they were; or the values at one path of them.
 //!
+//! ```text
+//!   row 7    id: Number ─▶ 7      user: Stop(1) ─▶ nothing, and none of its 40 streams is looked at
+//!            tags[]: String String End(0) ─▶ ["a", "b"]
+//! ```
+//!
+//! 1. Outside arrays a stream is looked at only when the paths above it are there, and then gone to directly: what a
+//!    row costs is in what the row has, not in the schema.
+//! 2. Within an array the streams below it go in step: each takes a level for every element, or stands for many.
+//!
 //! Source: Alkowaileet and Carey (VLDB 2022), section 3.4, with a walk over the tree of paths in place of an automaton:
 //! every path reads its own stream, and the end of an array is seen on the first stream below it.
+
+use std::ops::Range;
 
 use crate::document::cursor::{Cursor, Documents};
 use crate::document::front::damaged;
@@ -12,53 +23,99 @@ use crate::error::Result;
 
 /// Reads the streams of a path and all below it.
 pub(crate) struct Assembler<'a> {
+    documents: &'a Documents<'a>,
     node: &'a PlanNode,
-    cursors: Vec<Cursor<'a>>,
+    /// Those that were looked at.
+    cursors: Vec<Option<Box<Cursor<'a>>>>,
+    row: usize,
     scratch: Vec<u8>,
 }
 
 impl<'a> Assembler<'a> {
-    /// Of one path, around which there is no array.
-    pub(crate) fn new(documents: &'a Documents<'_>, node: &'a PlanNode) -> Assembler<'a> {
-        let cursors = node.streams.clone().map(|stream| documents.cursor(stream)).collect();
-        Assembler { node, cursors, scratch: Vec::new() }
+    /// Of one path.
+    pub(crate) fn new(documents: &'a Documents<'a>, node: &'a PlanNode) -> Assembler<'a> {
+        let cursors = node.streams.clone().map(|_| None).collect();
+        Assembler { documents, node, cursors, row: 0, scratch: Vec::new() }
     }
 
-    /// Appends the value of a row, and says what it is; nothing when there is none. Rows are asked for in rising order.
+    /// Appends the value of a row, and says what it is; nothing when there is none. Rows are asked for in rising order,
+    /// and there is no array around the path.
     pub(crate) fn read(&mut self, row: usize, out: &mut Vec<u8>) -> Result<Option<Tag>> {
-        for cursor in &mut self.cursors {
-            cursor.go_to(row)?;
+        self.row = row;
+        self.value(self.node, out)
+    }
+
+    /// Goes to the first element of a row, of a path within an array, with all streams. It may have none.
+    pub(crate) fn start_row(&mut self, row: usize) -> Result<()> {
+        self.row = row;
+        self.node.streams.clone().try_for_each(|stream| self.seek(stream).map(|_| ()))
+    }
+
+    /// Appends the value of the next element, and says what it is.
+    pub(crate) fn element(&mut self, out: &mut Vec<u8>) -> Result<Option<Tag>> {
+        self.value(self.node, out)
+    }
+
+    /// Whether that was the last element of the row; then all streams are behind it.
+    pub(crate) fn ends_row(&mut self) -> Result<bool> {
+        if self.first().peek()? != Level::End(0) {
+            return Ok(false);
         }
-        let tag = self.value(self.node, out)?;
-        self.cursors.iter_mut().for_each(Cursor::end_row);
-        Ok(tag)
+        for stream in self.node.streams.clone() {
+            let cursor = self.cursor(stream);
+            cursor.pass();
+            cursor.end_row();
+        }
+        Ok(true)
+    }
+
+    /// Whether the path has its own stream only.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.node.has_stream && self.node.below().is_empty()
+    }
+
+    /// The first stream.
+    pub(crate) fn first(&mut self) -> &mut Cursor<'a> {
+        self.cursor(self.node.streams.start)
     }
 
     fn cursor(&mut self, stream: usize) -> &mut Cursor<'a> {
-        &mut self.cursors[stream - self.node.streams.start]
+        let documents = self.documents;
+        self.cursors[stream - self.node.streams.start].get_or_insert_with(|| Box::new(documents.cursor(stream)))
     }
 
-    /// Takes a level without a value of each of these streams.
-    fn pass(&mut self, streams: std::ops::Range<usize>) {
-        let first = self.node.streams.start;
-        self.cursors[streams.start - first..streams.end - first].iter_mut().for_each(Cursor::pass);
+    /// Goes to the row on a stream that has its first level next.
+    fn seek(&mut self, stream: usize) -> Result<&mut Cursor<'a>> {
+        let row = self.row;
+        let cursor = self.cursor(stream);
+        cursor.go_to(row)?;
+        Ok(cursor)
+    }
+
+    /// Takes a level without a value of each of these streams, within an array (2).
+    fn pass(&mut self, node: &PlanNode, streams: Range<usize>) {
+        if node.arrays > 0 {
+            streams.for_each(|stream| self.cursor(stream).pass());
+        }
     }
 
     fn value(&mut self, node: &PlanNode, out: &mut Vec<u8>) -> Result<Option<Tag>> {
+        let first = node.streams.start;
+        let cursor = if node.arrays == 0 { self.seek(first)? } else { self.cursor(first) };
         if !node.has_stream {
-            return match self.cursor(node.streams.start).peek()? {
+            return match cursor.peek()? {
                 Level::Stop(depth) if depth <= node.depth => {
-                    self.pass(node.streams.clone());
+                    self.pass(node, node.streams.clone());
                     Ok(None)
                 }
                 _ if node.has_objects => self.object(node, out),
                 _ => self.array(node, out),
             };
         }
-        let tag = match self.cursor(node.streams.start).next()? {
+        let tag = match cursor.next()? {
             Level::Tag(tag) => tag,
             Level::Stop(_) => {
-                self.pass(node.below());
+                self.pass(node, node.below());
                 return Ok(None);
             }
             Level::End(_) => return Err(damaged("an array ends that did not begin")),
@@ -66,17 +123,17 @@ impl<'a> Assembler<'a> {
         match tag {
             Tag::Object => {
                 if let Some(element) = &node.element {
-                    self.pass(element.streams.clone());
+                    self.pass(node, element.streams.clone());
                 }
                 return self.object(node, out);
             }
             Tag::Array => {
-                self.pass(node.of_members());
+                self.pass(node, node.of_members());
                 return self.array(node, out);
             }
-            _ => self.pass(node.below()),
+            _ => self.pass(node, node.below()),
         }
-        self.plain(node.streams.start, tag, out)?;
+        self.plain(first, tag, out)?;
         Ok(Some(tag))
     }
 
@@ -95,6 +152,9 @@ impl<'a> Assembler<'a> {
             _ => cursor.text(tag, &mut scratch, |text| out.extend_from_slice(text.as_bytes()))?,
         }
         self.scratch = scratch;
+        if out.len() > self.documents.bytes_max {
+            return Err(damaged("its documents are longer than they were"));
+        }
         Ok(())
     }
 
@@ -132,6 +192,11 @@ impl<'a> Assembler<'a> {
 
     fn array(&mut self, node: &PlanNode, out: &mut Vec<u8>) -> Result<Option<Tag>> {
         let element = node.element.as_deref().ok_or_else(|| damaged("an array has no elements"))?;
+        if node.arrays == 0 {
+            for stream in element.streams.clone() {
+                self.seek(stream)?;
+            }
+        }
         out.push(b'[');
         loop {
             if self.value(element, out)?.is_none() {
@@ -139,12 +204,15 @@ impl<'a> Assembler<'a> {
             }
             match self.cursor(element.streams.start).peek()? {
                 Level::End(array) if array == node.arrays => {
-                    self.pass(element.streams.clone());
+                    self.pass(element, element.streams.clone());
                     break;
                 }
                 Level::End(array) if array < node.arrays => break,
                 _ => out.extend_from_slice(b", "),
             }
+        }
+        if node.arrays == 0 {
+            element.streams.clone().for_each(|stream| self.cursor(stream).end_row());
         }
         out.push(b']');
         Ok(Some(Tag::Array))

@@ -129,28 +129,28 @@ impl Decimal {
     }
 }
 
-pub(crate) const POWERS: [f64; 19] =
+const POWERS: [f64; 19] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 
 impl Form {
     /// The form that takes the least for these numbers, and their mantissas in it.
-    pub(crate) fn of(numbers: &[Decimal]) -> (Form, Vec<i64>) {
-        let first = numbers.first().map_or(0, |number| number.scale);
-        let scale = numbers.iter().map(|number| number.scale).max().unwrap_or(0);
-        let all_have = |scale_min: u8| numbers.iter().all(|number| number.trimmed(scale_min) == *number);
-        let form = if numbers.iter().all(|number| number.scale == first) {
-            return (Form::Fixed(first), numbers.iter().map(|number| number.mantissa).collect());
+    pub(crate) fn of(numbers: impl Iterator<Item = Decimal> + Clone) -> (Form, Vec<i64>) {
+        let first = numbers.clone().next().map_or(0, |number| number.scale);
+        let scale = numbers.clone().map(|number| number.scale).max().unwrap_or(0);
+        let all_have = |scale_min: u8| numbers.clone().all(|number| number.trimmed(scale_min) == number);
+        let form = if numbers.clone().all(|number| number.scale == first) {
+            return (Form::Fixed(first), numbers.map(|number| number.mantissa).collect());
         } else if all_have(0) {
             Form::Trimmed(scale)
-        } else if all_have(1) && numbers.iter().all(|number| number.scale > 0) {
+        } else if all_have(1) && numbers.clone().all(|number| number.scale > 0) {
             Form::Pointed(scale)
         } else {
             Form::Each
         };
-        let scaled = numbers.iter().map(|number| number.at_scale(scale)).collect::<Option<Vec<_>>>();
-        match scaled.filter(|_| form != Form::Each) {
+        let scaled = || numbers.clone().map(|number| number.at_scale(scale)).collect::<Option<Vec<_>>>();
+        match (form != Form::Each).then(scaled).flatten() {
             Some(mantissas) => (form, mantissas),
-            None => (Form::Each, numbers.iter().map(|number| number.mantissa).collect()),
+            None => (Form::Each, numbers.map(|number| number.mantissa).collect()),
         }
     }
 
@@ -163,6 +163,15 @@ impl Form {
             Form::Pointed(scale) => Decimal { mantissa, scale }.trimmed(1),
             Form::Each => Decimal { mantissa, scale },
         }
+    }
+
+    /// The value of a stored mantissa of any form but [`Form::Each`]; its digits may be others.
+    #[inline]
+    pub(crate) fn number_untrimmed(self, mantissa: i64) -> Decimal {
+        let (Form::Fixed(scale) | Form::Trimmed(scale) | Form::Pointed(scale)) = self else {
+            return Decimal { mantissa, scale: 0 };
+        };
+        Decimal { mantissa, scale }
     }
 
     pub(crate) fn code(self) -> [u8; 2] {
@@ -230,7 +239,7 @@ mod tests {
         ];
         for (texts, expected) in cases {
             let numbers: Vec<Decimal> = texts.iter().map(|text| small(text)).collect();
-            let (form, mantissas) = Form::of(&numbers);
+            let (form, mantissas) = Form::of(numbers.iter().copied());
             assert_eq!(form, expected, "{texts:?}");
             assert_eq!(Form::from_code(form.code()), Some(form));
             for (number, mantissa) in numbers.iter().zip(mantissas) {

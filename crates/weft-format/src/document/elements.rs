@@ -17,7 +17,7 @@ use arrow_array::{ArrayRef, Float64Array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
 use crate::document::cursor::{Documents, test};
-use crate::document::decimal::{Form, POWERS};
+use crate::document::decimal::Form;
 use crate::document::front::damaged;
 use crate::document::levels::{Level, Tag};
 use crate::document::plan::PlanNode;
@@ -57,17 +57,11 @@ pub(crate) fn element_numbers(
     }
     let front = &documents.front.streams[target.streams.start];
     let numerals = front.counts[Tag::Numeral as usize];
-    let scale = match &front.columns[0] {
-        Some(column) => match column.form {
-            Form::Fixed(scale) | Form::Trimmed(scale) | Form::Pointed(scale) => scale,
-            Form::Each => return Ok(None),
-        },
-        None => 0,
-    };
-    if numerals > 0 {
+    let form = front.columns[0].as_ref().map_or(Form::Fixed(0), |column| column.form);
+    if numerals > 0 || form == Form::Each {
         return Ok(None);
     }
-    let numbers = numbers(documents, target.streams.start, POWERS[usize::from(scale)])?;
+    let numbers = numbers(documents, target.streams.start, form)?;
     collect(documents, target.streams.start, of_array.depth, &numbers).map(Some)
 }
 
@@ -85,14 +79,15 @@ fn follow<'a>(documents: &Documents<'_>, from: &'a PlanNode, keys: &[&str]) -> O
 }
 
 /// All numbers of a path.
-fn numbers(documents: &Documents<'_>, stream: usize, power: f64) -> Result<Vec<f64>> {
+fn numbers(documents: &Documents<'_>, stream: usize, form: Form) -> Result<Vec<f64>> {
     let Some(column) = &documents.front.streams[stream].columns[0] else { return Ok(Vec::new()) };
     let mut numbers = Vec::with_capacity(column.count);
     for piece in 0..column.count.div_ceil(BLOCK_ROWS) {
         let block = (documents.load)(column.first_piece as usize + piece)?;
         test(&block, Kind::Int64, column.count, piece)?;
         let mantissas: ArrayRef = block.decode(DataType::BigInt);
-        numbers.extend(mantissas.as_primitive::<Int64Type>().values().iter().map(|&mantissa| mantissa as f64 / power));
+        let mantissas = mantissas.as_primitive::<Int64Type>().values().iter();
+        numbers.extend(mantissas.map(|&mantissa| form.number_untrimmed(mantissa).to_f64()));
     }
     Ok(numbers)
 }

@@ -1,12 +1,14 @@
 //! The pieces of a stretch of documents: its front, and blocks of levels and values.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int16Array, Int64Array};
 
+use crate::bloom::hash_bytes;
 use crate::document::decimal::Form;
+use crate::document::faults::{Fault, active};
 use crate::document::front::{Bounds, ColumnFront, Front, StreamFront};
 use crate::document::infer::infer;
 use crate::document::levels::Tag;
@@ -27,9 +29,14 @@ pub(crate) struct EncodedDocuments {
     pub(crate) piece_bytes: Vec<u32>,
 }
 
+/// The first piece of some levels, and where their pieces lie.
+type KnownLevels = (u32, Range<usize>);
+
 /// Collects pieces.
 struct Pieces<'a> {
     out: EncodedDocuments,
+    /// By how many levels there are and the hash of their bytes.
+    known: HashMap<(usize, u64), Vec<KnownLevels>>,
     trainer: SymbolTrainer,
     pause: &'a mut dyn FnMut(),
 }
@@ -60,6 +67,23 @@ impl Pieces<'_> {
         Some(first)
     }
 
+    /// The first piece of levels; of those that are there already, theirs.
+    fn shared_levels(&mut self, levels: &[u16]) -> Option<u32> {
+        let (first, start) = (self.next(), self.out.bytes.len());
+        self.levels(levels)?;
+        // Equal pieces are equal levels: nothing else of levels is kept in memory.
+        let made = &self.out.bytes[start..];
+        let known = self.known.entry((levels.len(), hash_bytes(made))).or_default();
+        let same = known.iter().find(|(_, place)| self.out.bytes[place.clone()] == *made);
+        if let Some((known, _)) = same {
+            self.out.bytes.truncate(start);
+            self.out.piece_bytes.truncate(first as usize);
+            return Some(*known);
+        }
+        known.push((first, start..self.out.bytes.len()));
+        Some(first)
+    }
+
     fn levels(&mut self, levels: &[u16]) -> Option<u32> {
         let array = |levels: &[u16]| -> ArrayRef {
             Arc::new(Int16Array::from_iter_values(levels.iter().map(|&level| level as i16)))
@@ -69,14 +93,14 @@ impl Pieces<'_> {
 
     /// The columns of numbers: mantissas, and scales where each number has its own.
     fn numbers(&mut self, stream: &Stream) -> Option<(u32, Form, Bounds)> {
-        let (form, mantissas) = Form::of(&stream.numbers);
+        let (form, mantissas) = Form::of(stream.numbers());
         let array = |chunk: &[i64]| -> ArrayRef { Arc::new(Int64Array::from_iter_values(chunk.iter().copied())) };
         let first = self.add_numbers(DataType::BigInt, mantissas.chunks(BLOCK_ROWS).map(array))?;
         if form == Form::Each {
-            let scales: Vec<u16> = stream.numbers.iter().map(|number| number.scale.into()).collect();
+            let scales: Vec<u16> = stream.scales.iter().map(|&scale| scale.into()).collect();
             self.levels(&scales)?;
         }
-        Some((first, form, Bounds::of_numbers(&stream.numbers, form, &mantissas)))
+        Some((first, form, Bounds::of_numbers(stream.numbers(), form, &mantissas)))
     }
 
     fn texts(&mut self, texts: &Texts) -> (u32, ColumnStats) {
@@ -114,7 +138,7 @@ pub(crate) fn encode_documents<'a>(
     }
     pause();
     let out = EncodedDocuments { bytes: Vec::new(), piece_bytes: Vec::new() };
-    let mut pieces = Pieces { out, trainer: std::mem::take(trainer), pause };
+    let mut pieces = Pieces { out, known: HashMap::new(), trainer: std::mem::take(trainer), pause };
     train(&shredded, &mut pieces.trainer);
     let encoded = encode_streams(schema, &plan, shredded, &mut pieces);
     *trainer = pieces.trainer;
@@ -148,9 +172,8 @@ fn encode_streams(schema: DocumentSchema, plan: &Plan, shredded: Shredded, piece
     let mut front = Front { rows: shredded.rows, schema, streams: Vec::with_capacity(plan.streams.len()) };
     // The front's place; its bytes are known at the end.
     pieces.out.piece_bytes.push(0);
-    let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
     for (stream, of) in shredded.streams.into_iter().zip(&plan.streams) {
-        front.streams.push(encode_stream(stream, of, &mut known, pieces)?);
+        front.streams.push(encode_stream(stream, of, pieces)?);
     }
     let mut builder = BlockBuilder::new(DataType::Bytea);
     builder.push(ValueRef::Bytes(&front.to_bytes()));
@@ -160,17 +183,16 @@ fn encode_streams(schema: DocumentSchema, plan: &Plan, shredded: Shredded, piece
     Some(())
 }
 
-fn encode_stream(
-    mut stream: Stream,
-    plan: &StreamPlan,
-    known: &mut HashMap<Vec<u16>, u32>,
-    pieces: &mut Pieces<'_>,
-) -> Option<StreamFront> {
+fn encode_stream(mut stream: Stream, plan: &StreamPlan, pieces: &mut Pieces<'_>) -> Option<StreamFront> {
     let levels = std::mem::take(&mut stream.levels);
     let level_count = levels.len();
     let first = *levels.first()?;
     let constant = levels.iter().all(|&level| level == first).then_some(first);
-    let skips = |of: usize| stream.skips.iter().map(|skip| skip[of]).collect::<Vec<u32>>();
+    let fault = u32::from(active(Fault::WrongSkips));
+    let skips = |of: usize| {
+        let of_values = if of > 0 { fault } else { 0 };
+        stream.skips.iter().map(|skip| skip[of].saturating_sub(of_values)).collect::<Vec<u32>>()
+    };
     let mut front = StreamFront {
         level_count,
         constant,
@@ -180,14 +202,9 @@ fn encode_stream(
         columns: [None, None, None, None],
     };
     if constant.is_none() {
-        front.first_piece = match known.entry(levels) {
-            Entry::Occupied(shared) => *shared.get(),
-            Entry::Vacant(vacant) => {
-                let first = pieces.levels(vacant.key())?;
-                *vacant.insert(first)
-            }
-        };
+        front.first_piece = pieces.shared_levels(&levels)?;
     }
+    drop(levels);
     for (at, tag) in Tag::WITH_VALUES.into_iter().enumerate() {
         let count = stream.counts[tag as usize] as usize;
         if count == 0 {
@@ -202,7 +219,7 @@ fn encode_stream(
             }
         };
         let skips = if count == level_count { Vec::new() } else { skips(at + 1) };
-        front.columns[at] = Some(ColumnFront { count, first_piece, form, skips, bounds });
+        front.columns[at] = Some(Box::new(ColumnFront { count, first_piece, form, skips, bounds }));
     }
     Some(front)
 }

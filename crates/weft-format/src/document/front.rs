@@ -6,33 +6,41 @@
 //! ```
 //!
 //! It is the first piece, a block of one row of bytes. Everything that decides whether other pieces are wanted is here:
-//! the branches of a path, how often each occurs, bounds; and for every 256 rows where they begin in a stream, so that
-//! a row is found without reading those before it.
+//! the branches of a path, how often each occurs, bounds; and for every 1024 rows, or 128 where arrays are, where they
+//! begin in a stream, so that a row is found without reading those before it. Read once, it is kept beside its block
+//! in the cache.
 //!
 //! 1. A piece is a block of at most 8192 levels or values; those of one stream or column have consecutive numbers.
-//! 2. A stream of one level only has no pieces. Equal streams share theirs.
+//! 2. A stream of one level only has no pieces, and that level once for every row. Equal streams share theirs.
+//! 3. Nothing that a front says is believed beyond the pieces that are there: a stream has no more levels than its
+//!    pieces can hold, a column no more values than its stream has levels.
 //!
 //! Source: page 0 of Alkowaileet and Carey (VLDB 2022), section 4.2, without its fixed size and with exact bounds.
 
+use std::sync::Arc;
+
 use crate::document::decimal::{Decimal, Form};
+use crate::document::faults::{Fault, active};
 use crate::document::levels::{TAG_COUNT, Tag};
+#[cfg(test)]
+use crate::document::plan::{ARRAY_SKIP_ROWS, SKIP_ROWS};
 use crate::document::plan::{Plan, StreamPlan};
 use crate::document::schema::DocumentSchema;
-use crate::document::shred::SKIP_ROWS;
-use crate::encoding::BLOCK_ROWS;
+use crate::encoding::{BLOCK_ROWS, Block, Kind};
 use crate::error::{Error, Result};
 use crate::stats::ColumnStats;
 use crate::value::{Value, ValueRef};
 use crate::wire::{ByteReader, put_value, put_varint};
 
 /// The number of this form of documents, the first byte of a front.
-pub(crate) const FRONT_VERSION: u8 = 1;
+pub(crate) const FRONT_VERSION: u8 = 2;
 
 /// What a change of the form would change.
 #[cfg(test)]
-pub(crate) const ON_DISK: [usize; 6] = [
+pub(crate) const ON_DISK: [usize; 7] = [
     FRONT_VERSION as usize,
     SKIP_ROWS,
+    ARRAY_SKIP_ROWS,
     TAG_COUNT,
     Tag::Raw as usize,
     crate::document::levels::DEPTH_MAX,
@@ -40,6 +48,7 @@ pub(crate) const ON_DISK: [usize; 6] = [
 ];
 
 /// What is read before any other piece.
+#[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) rows: usize,
     pub(crate) schema: DocumentSchema,
@@ -53,12 +62,12 @@ pub(crate) struct StreamFront {
     /// The only level that there is.
     pub(crate) constant: Option<u16>,
     pub(crate) first_piece: u32,
-    /// How many levels there are before every 256th row; empty when each row has one.
+    /// How many levels there are before every 128th row; empty when each row has one.
     pub(crate) level_skips: Vec<u32>,
     /// How many values there are of each kind.
     pub(crate) counts: [u32; TAG_COUNT],
     /// Numbers, numerals, strings, raw texts.
-    pub(crate) columns: [Option<ColumnFront>; 4],
+    pub(crate) columns: [Option<Box<ColumnFront>>; 4],
 }
 
 /// Values of one kind at a path.
@@ -68,7 +77,7 @@ pub(crate) struct ColumnFront {
     pub(crate) first_piece: u32,
     /// Of numbers.
     pub(crate) form: Form,
-    /// How many values there are before every 256th row; empty when each level has one.
+    /// How many values there are before every 1024th row, or 128th; empty when each level has one.
     pub(crate) skips: Vec<u32>,
     pub(crate) bounds: Bounds,
 }
@@ -86,8 +95,9 @@ pub enum Bounds {
 
 impl Bounds {
     /// The bounds of numbers.
-    pub(crate) fn of_numbers(numbers: &[Decimal], form: Form, mantissas: &[i64]) -> Bounds {
-        let Some(&first) = numbers.first() else { return Bounds::Unknown };
+    pub(crate) fn of_numbers(numbers: impl Iterator<Item = Decimal> + Clone, form: Form, mantissas: &[i64]) -> Bounds {
+        let Some(first) = numbers.clone().next() else { return Bounds::Unknown };
+        let mantissas = if active(Fault::StaleBounds) { &mantissas[..mantissas.len().div_ceil(2)] } else { mantissas };
         if form != Form::Each
             && let (Some(&min), Some(&max)) = (mantissas.iter().min(), mantissas.iter().max())
         {
@@ -96,7 +106,7 @@ impl Bounds {
             return Bounds::Numbers((min.mantissa, min.scale), (max.mantissa, max.scale));
         }
         let (mut min, mut max) = (first, first);
-        for &number in numbers {
+        for number in numbers {
             min = if number.compare(min).is_lt() { number } else { min };
             max = if number.compare(max).is_gt() { number } else { max };
         }
@@ -167,8 +177,20 @@ impl StreamFront {
     fn end_piece(&self) -> usize {
         let levels = if self.constant.is_none() { piece_count(self.level_count) } else { 0 };
         let end = |column: &ColumnFront| column.first_piece as usize + column.pieces();
-        let columns = self.columns.iter().flatten().map(end).max().unwrap_or(0);
+        let columns = self.columns.iter().flatten().map(|column| end(column)).max().unwrap_or(0);
         columns.max(self.first_piece as usize + levels)
+    }
+
+    /// Its pieces, those of levels only if they are wanted.
+    pub(crate) fn pieces(&self, with_levels: bool) -> impl Iterator<Item = usize> {
+        let levels = if with_levels && self.constant.is_none() { piece_count(self.level_count) } else { 0 };
+        let first = self.first_piece as usize;
+        let of_columns = self.columns.iter().flatten();
+        let of_columns = of_columns.flat_map(|column| {
+            let first = column.first_piece as usize;
+            first..first + column.pieces()
+        });
+        (first..first + levels).chain(of_columns)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -186,7 +208,7 @@ impl StreamFront {
         }
     }
 
-    fn read(input: &mut ByteReader<'_>, plan: &StreamPlan, rows: usize) -> Result<StreamFront> {
+    fn read(input: &mut ByteReader<'_>, plan: &StreamPlan, rows: usize, pieces: usize) -> Result<StreamFront> {
         let level_count = number(input)?;
         let constant = match number(input)? {
             0 => None,
@@ -194,13 +216,28 @@ impl StreamFront {
         };
         let first_piece = number(input)? as u32;
         let has_arrays = plan.first_array.is_some();
-        if level_count < rows || !has_arrays && level_count != rows {
-            return Err(damaged("a stream has too few levels"));
+        // An array with elements has two levels at least, which differ.
+        let has_one_each = !has_arrays || constant.is_some();
+        if level_count < rows || has_one_each && level_count != rows {
+            return Err(damaged("a stream has too few levels, or too many"));
         }
-        let level_skips = read_skips(input, rows, level_count)?;
+        if constant.is_some_and(|code| !plan.may_be_all(code)) {
+            return Err(damaged("a path has a value of another kind"));
+        }
+        let level_skips = read_skips(input, rows.div_ceil(plan.skip_rows()), level_count)?;
+        if level_skips.is_empty() == has_arrays {
+            return Err(damaged("a stream does not say where its rows begin"));
+        }
         let mut counts = [0; TAG_COUNT];
-        for count in &mut counts {
-            *count = number(input)? as u32;
+        let mut left = level_count;
+        for (count, tag) in counts.iter_mut().zip(Tag::ALL) {
+            let found = number(input)?;
+            left = left.checked_sub(found).ok_or_else(|| damaged("a path has more values than levels"))?;
+            if found > 0 && (!plan.has(tag) || constant.is_some_and(|code| code != tag as u16 || found != level_count))
+            {
+                return Err(damaged("a path has a value of another kind"));
+            }
+            *count = found as u32;
         }
         let mut columns = [None, None, None, None];
         for (column, tag) in columns.iter_mut().zip(Tag::WITH_VALUES) {
@@ -208,15 +245,31 @@ impl StreamFront {
             if count == 0 {
                 continue;
             }
-            if number(input)? != count || count > level_count {
+            if number(input)? != count {
                 return Err(damaged("a column has another number of values than its stream has levels"));
             }
             let first_piece = number(input)? as u32;
             let form = Form::from_code(input.array()?).ok_or_else(|| damaged("numbers are of no form"))?;
-            let skips = read_skips(input, rows, count)?;
-            *column = Some(ColumnFront { count, first_piece, form, skips, bounds: Bounds::read(input, count)? });
+            let skips = read_skips(input, rows.div_ceil(plan.skip_rows()), count)?;
+            if skips.is_empty() != (count == level_count) {
+                return Err(damaged("a column does not say where its rows begin"));
+            }
+            let bounds = Bounds::read(input, count)?;
+            *column = Some(Box::new(ColumnFront { count, first_piece, form, skips, bounds }));
         }
-        Ok(StreamFront { level_count, constant, first_piece, level_skips, counts, columns })
+        let read = StreamFront { level_count, constant, first_piece, level_skips, counts, columns };
+        // The counts are bounded by what so many pieces hold.
+        if read.end_piece() > pieces { Err(damaged("a piece is missing")) } else { Ok(read) }
+    }
+
+    /// About how many bytes it has in memory.
+    fn memory_bytes(&self) -> usize {
+        let of_column = |column: &ColumnFront| {
+            let bounds = if let Bounds::Strings(stats) = &column.bounds { stats.memory_bytes() } else { 0 };
+            size_of::<ColumnFront>() + column.skips.capacity() * size_of::<u32>() + bounds
+        };
+        let columns: usize = self.columns.iter().flatten().map(|column| of_column(column)).sum();
+        size_of::<StreamFront>() + self.level_skips.capacity() * size_of::<u32>() + columns
     }
 }
 
@@ -234,16 +287,16 @@ fn put_skips(out: &mut Vec<u8>, skips: &[u32]) {
     }
 }
 
-fn read_skips(input: &mut ByteReader<'_>, rows: usize, count: usize) -> Result<Vec<u32>> {
+fn read_skips(input: &mut ByteReader<'_>, places: usize, count: usize) -> Result<Vec<u32>> {
     let [has_skips] = input.array()?;
     let mut skips = Vec::new();
     if has_skips == 0 {
         return Ok(skips);
     }
     let mut last = 0_usize;
-    for _ in 0..rows.div_ceil(SKIP_ROWS) {
+    for _ in 0..places {
         last += number(input)?;
-        if last > count {
+        if last > count || skips.is_empty() && last > 0 {
             return Err(damaged("a row lies behind the end of its stream"));
         }
         skips.push(last as u32);
@@ -261,7 +314,7 @@ impl Front {
     }
 
     /// Reads a front with the plan of its schema; so many pieces there are.
-    pub(crate) fn read(bytes: &[u8], rows: usize, pieces: usize) -> Result<(Front, Plan)> {
+    fn read(bytes: &[u8], rows: usize, pieces: usize) -> Result<(Front, Plan)> {
         let mut input = ByteReader::new(bytes, damaged);
         let [version] = input.array()?;
         if version != FRONT_VERSION || number(&mut input)? != rows {
@@ -271,13 +324,49 @@ impl Front {
         let plan = Plan::new(&schema);
         let mut streams = Vec::with_capacity(plan.streams.len());
         for stream in &plan.streams {
-            let read = StreamFront::read(&mut input, stream, rows)?;
-            if read.end_piece() > pieces {
-                return Err(damaged("a piece is missing"));
-            }
-            streams.push(read);
+            streams.push(StreamFront::read(&mut input, stream, rows, pieces)?);
         }
         input.end()?;
         Ok((Front { rows, schema, streams }, plan))
     }
+}
+
+/// A front as its readers want it.
+#[derive(Debug)]
+pub(crate) struct OpenFront {
+    pub(crate) front: Front,
+    pub(crate) plan: Plan,
+    pieces: usize,
+}
+
+impl OpenFront {
+    /// Reads the front of documents that have so many rows and pieces.
+    pub(crate) fn read(block: &Block, rows: usize, pieces: usize) -> Result<OpenFront> {
+        if block.kind() != Kind::Bytes || block.null_count() > 0 {
+            return Err(damaged("it is no bytes"));
+        }
+        let mut scratch = Vec::new();
+        let bytes = block.text_within(0, &mut scratch).ok_or_else(|| damaged("it is cut off"))?;
+        let (front, plan) = Front::read(bytes, rows, pieces)?;
+        Ok(OpenFront { front, plan, pieces })
+    }
+
+    /// Whether it is that of documents with so many rows and pieces.
+    pub(crate) fn is_of(&self, rows: usize, pieces: usize) -> bool {
+        self.front.rows == rows && self.pieces == pieces
+    }
+
+    /// About how many bytes it has in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let streams: usize = self.front.streams.iter().map(StreamFront::memory_bytes).sum();
+        size_of::<OpenFront>() + streams + self.plan.memory_bytes() + self.front.schema.memory_bytes()
+    }
+}
+
+/// Keeps the front of documents beside their first piece: what is read once is not read for every row.
+pub(crate) fn attach_front(block: &mut Block, rows: usize, pieces: usize) -> Result<()> {
+    let open = OpenFront::read(block, rows, pieces)?;
+    let bytes = open.memory_bytes();
+    block.attach(Arc::new(open), bytes);
+    Ok(())
 }

@@ -7,41 +7,58 @@
 //!
 //! Rare paths are left out because real documents have data as keys (a hundred thousand paths, each in one document),
 //! and a column that hardly ever has a value costs more than the text does.
+//!
+//! 1. Every document that is not odd fits the schema that is learned: a path that is there has every kind of value that
+//!    was seen at it, from its first occurrence on.
+//! 2. What is learned is bounded, whatever the documents are. An object used as a map is noticed after some of its
+//!    values, and closed: names that are data go to its rest from then on, and are not learned again (else 1 would
+//!    not hold).
 
 use crate::document::decimal::Number;
 use crate::document::levels::{DEPTH_MAX, Tag};
+use crate::document::limit::limit;
 use crate::document::schema::{DocumentSchema, Names, Node};
 use crate::document::text::{Part, Walker, unescaped};
 
-/// A member that fewer than one in so many values of its object have is rare.
-const RARE_ONE_IN: u64 = 512;
-/// Most columns of a stretch of rows, the most frequent first: one row is put together of all of them.
-pub(crate) const COLUMNS_MAX: usize = 128;
-/// Most levels of all paths of a stretch of rows, about.
-const LEVELS_MAX: u64 = 1 << 24;
+/// An object with fewer names is not looked at as a map.
+const MAP_NAMES_MIN: usize = 256;
+/// Nor one that was seen less often.
+const MAP_VALUES_MIN: u64 = 128;
+/// A name that fewer than one in so many of its values have is data, when most are.
+const MAP_ONE_IN: u64 = 64;
+
+/// Learns the schema of documents, one after the other.
+#[derive(Default)]
+pub(crate) struct Learner {
+    pub(crate) schema: DocumentSchema,
+    names: Names,
+}
+
+impl Learner {
+    /// Takes in a document; None when it is not canonical.
+    pub(crate) fn learn(&mut self, text: &str) -> Option<()> {
+        let mut walker = Walker::new(text);
+        learn(&mut self.schema.root, &mut walker, 0, &mut self.names).filter(|()| walker.is_at_end())
+    }
+}
 
 /// The schema of documents, and which of them are not canonical: these are kept as texts.
 pub(crate) fn infer<'a>(
     texts: impl Iterator<Item = Option<&'a str>>,
     columns_max: usize,
 ) -> (DocumentSchema, Vec<bool>) {
-    let (mut schema, mut names) = (DocumentSchema::default(), Names::default());
+    let mut learner = Learner::default();
     let mut odd = Vec::new();
-    let mut rows = 0;
     for text in texts {
-        rows += 1;
-        let Some(text) = text else {
-            odd.push(false);
-            continue;
-        };
-        let mut walker = Walker::new(text);
-        let learned = learn(&mut schema.root, &mut walker, 0, &mut names).filter(|()| walker.is_at_end());
+        let learned = text.map_or(Some(()), |text| learner.learn(text));
         if learned.is_none() {
-            schema.root.branches |= Tag::Raw.bit();
+            learner.schema.root.branches |= Tag::Raw.bit();
         }
         odd.push(learned.is_none());
     }
-    limit(&mut schema.root, rows, columns_max);
+    let mut schema = learner.schema;
+    limit(&mut schema.root, odd.len() as u64, columns_max);
+    schema.root.open();
     (schema, odd)
 }
 
@@ -109,6 +126,9 @@ fn learn_members(node: &mut Node, walker: &mut Walker<'_>, depth: usize, names: 
             }
         }
     }
+    if node.count.is_power_of_two() {
+        close_map(node);
+    }
     Some(())
 }
 
@@ -120,62 +140,18 @@ fn is_before(last: &str, quoted: &str, name: &str) -> bool {
     super::text::compare_keys(last, quoted).is_lt()
 }
 
-/// Leaves out what is rare or too much.
-fn limit(root: &mut Node, rows: u64, columns_max: usize) {
-    prune(root, 0);
-    let mut count_min = 0;
-    loop {
-        let (mut counts, mut columns) = (Vec::new(), 0);
-        root.each(&mut |node| {
-            if node.has_stream() {
-                counts.push(node.count);
-                columns += 1;
-            }
-        });
-        if columns <= columns_max && levels(root, rows) <= LEVELS_MAX || root.members.is_empty() && columns <= 1 {
-            return;
-        }
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        let at_limit = counts.get(columns_max).map_or(0, |count| count + 1);
-        count_min = at_limit.max(count_min * 2 + 1);
-        let before = columns;
-        prune(root, count_min);
-        if count_min > u64::MAX / 4 || root.members.is_empty() && before == columns && root.element.is_none() {
-            return;
-        }
+/// Closes an object whose keys are data: names that came once are forgotten, and new ones are not looked at any more
+/// (2).
+fn close_map(node: &mut Node) {
+    if node.is_closed || node.members.len() < MAP_NAMES_MIN || node.count < MAP_VALUES_MIN {
+        return;
     }
-}
-
-/// About how many levels all paths have.
-fn levels(node: &Node, instances: u64) -> u64 {
-    let own = if node.has_stream() { instances } else { 0 };
-    let members: u64 = node.members.iter().map(|(_, member)| levels(member, instances)).sum();
-    let rest = if node.has_rest { instances } else { 0 };
-    let elements = node.element.as_ref().map_or(0, |element| levels(element, instances + element.count));
-    own + members + rest + elements
-}
-
-/// Moves members that occur too rarely to the rest, and takes away what has no values.
-fn prune(node: &mut Node, count_min: u64) {
-    let rare_max = (node.count / RARE_ONE_IN).max(count_min);
-    let mut has_rest = node.has_rest;
-    node.members.retain_mut(|(_, member)| {
-        let is_rare = member.count < rare_max;
-        has_rest |= is_rare && member.branches != 0;
-        if !is_rare {
-            prune(member, count_min);
-        }
-        !is_rare && member.branches != 0
-    });
-    node.has_rest = has_rest;
-    if let Some(element) = &mut node.element {
-        prune(element, count_min);
-        if element.branches == 0 {
-            node.element = None;
-            node.branches &= !Tag::Array.bit();
-        }
-    }
-    if node.members.is_empty() && !node.has_rest {
-        node.branches &= !Tag::Object.bit();
+    let is_rare = |member: &Node| member.count * MAP_ONE_IN < node.count;
+    let rare = node.members.iter().filter(|(_, member)| is_rare(member)).count();
+    if rare * 2 > node.members.len() {
+        let count = node.count;
+        node.members.retain(|(_, member)| member.count * MAP_ONE_IN >= count);
+        node.is_closed = true;
+        node.has_rest = true;
     }
 }

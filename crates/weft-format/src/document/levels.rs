@@ -103,7 +103,7 @@ pub(crate) enum Level {
 
 impl Level {
     #[inline]
-    pub(crate) fn code(self) -> u16 {
+    pub(crate) const fn code(self) -> u16 {
         match self {
             Level::Tag(tag) => tag as u16,
             Level::Stop(depth) => STOP + 2 * depth as u16,

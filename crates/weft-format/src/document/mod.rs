@@ -4,7 +4,8 @@
 //!   texts ──▶ infer ──▶ plan ──▶ shred ──▶ encode ──▶ pieces: front · levels · values
 //!    text       schema   levels    decimal             front
 //!                                                        │
-//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field, elements: the values of one path
+//!             assemble: the same texts  ◀──  cursor  ◀───┘──▶  field, lists, elements: the values of one path
+//!                                                        └──▶  prune: whether any document may satisfy a condition
 //! ```
 //!
 //! A stretch of at most 8192 documents becomes one stream of levels for each path that they have, and a column of
@@ -13,39 +14,52 @@
 //!
 //! 1. What is read is what was written, for any text: those that are not canonical jsonb are kept as they are.
 //! 2. Missing, null, `{}` and `[]` are told apart; so are `1.5` and `1.50`.
-//! 3. Damaged pieces give an error, or other values, and never touch memory that is not theirs.
+//! 3. Damaged pieces give an error, or other values, within the memory of the real ones. Checksums find them before.
 //!
 //! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), sections 2
 //! to 4; [`schema`], `levels` and `front` say what was changed and why.
 
 mod assemble;
+mod check;
 mod cursor;
 mod decimal;
 mod elements;
 mod encode;
+mod faults;
 mod field;
+mod follow;
 mod front;
 mod infer;
 mod levels;
+mod limit;
+mod lists;
+mod path;
 mod plan;
+mod prune;
 mod read;
 pub mod schema;
 pub mod shapes;
 mod shred;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod text;
+mod values;
 
+pub(crate) use check::check;
 pub(crate) use cursor::Documents;
 pub use elements::ElementNumbers;
 pub(crate) use elements::element_numbers;
 pub(crate) use encode::encode_documents;
-pub use field::{FieldPath, FieldStep, FieldValues};
 pub use front::Bounds;
 #[cfg(test)]
 pub(crate) use front::ON_DISK;
-pub(crate) use infer::COLUMNS_MAX;
+pub(crate) use front::attach_front;
 pub use levels::Tag;
+pub(crate) use limit::COLUMNS_MAX;
+pub use path::{FieldPath, FieldStep};
+pub(crate) use prune::may_match;
 pub use read::PathStatistics;
-pub(crate) use read::{assemble, assemble_row, check, statistics};
+pub(crate) use read::{assemble, assemble_row, statistics};
 pub use schema::DocumentSchema;
+pub use values::FieldValues;

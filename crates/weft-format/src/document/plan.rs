@@ -10,17 +10,24 @@
 
 use std::ops::Range;
 
-use crate::document::levels::Tag;
+use crate::document::levels::{Level, Tag};
 use crate::document::schema::{DocumentSchema, Node};
-use crate::document::text::quote;
+use crate::document::text::{compare_keys, quote};
+
+/// Rows between two places of a stream that are known, so that a row is found without reading those before it.
+pub(crate) const SKIP_ROWS: usize = 1_024;
+/// The same of a stream with arrays, which has any number of levels for a row.
+pub(crate) const ARRAY_SKIP_ROWS: usize = 128;
 
 /// A numbered schema.
+#[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) root: PlanNode,
     pub(crate) streams: Vec<StreamPlan>,
 }
 
 /// One path.
+#[derive(Debug)]
 pub(crate) struct PlanNode {
     /// Steps from the document.
     pub(crate) depth: usize,
@@ -38,6 +45,7 @@ pub(crate) struct PlanNode {
 }
 
 /// A member of objects.
+#[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) name: Box<str>,
     /// The name as it is written before a value.
@@ -59,6 +67,20 @@ impl StreamPlan {
     pub(crate) fn has(&self, tag: Tag) -> bool {
         self.branches & tag.bit() != 0
     }
+
+    /// Rows between two places that are known.
+    pub(crate) fn skip_rows(&self) -> usize {
+        if self.first_array.is_some() { ARRAY_SKIP_ROWS } else { SKIP_ROWS }
+    }
+
+    /// Whether all its levels may have this code.
+    pub(crate) fn may_be_all(&self, code: u16) -> bool {
+        match Level::of_code(code) {
+            Some(Level::Tag(tag)) => self.has(tag) && self.first_array.is_none(),
+            Some(Level::Stop(depth)) => depth <= self.first_array.unwrap_or(self.depth),
+            Some(Level::End(_)) | None => false,
+        }
+    }
 }
 
 /// Where a path lies.
@@ -75,6 +97,11 @@ impl Plan {
         let place = Place { depth: 0, arrays: 0, first_array: None };
         let root = PlanNode::new(&schema.root, place, &mut streams);
         Plan { root, streams }
+    }
+
+    /// About how many bytes it has in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.streams.capacity() * size_of::<StreamPlan>() + self.root.memory_bytes()
     }
 }
 
@@ -107,6 +134,21 @@ impl PlanNode {
             element,
             has_objects: node.has(Tag::Object),
         }
+    }
+
+    /// The member of a name: members are in the order of their keys.
+    pub(crate) fn member(&self, name: &str) -> Option<&PlanNode> {
+        let found = self.members.binary_search_by(|member| compare_keys(&member.name, name));
+        found.ok().map(|at| &self.members[at].node)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let of_member = |member: &Member| {
+            member.name.len() + member.quoted.len() + size_of::<Member>() + member.node.memory_bytes()
+        };
+        let below = |node: &PlanNode| size_of::<PlanNode>() + node.memory_bytes();
+        let members: usize = self.members.iter().map(of_member).sum();
+        members + self.rest.iter().chain(&self.element).map(|node| below(node)).sum::<usize>()
     }
 
     /// The streams of what lies below this path.

@@ -1,9 +1,12 @@
-//! What is done with the pieces of documents as a whole: assembling, checking, saying what is known of each path.
+//! What is done with the pieces of documents as a whole: assembling, saying what is known of each path.
+
+use std::collections::BTreeSet;
 
 use crate::document::assemble::Assembler;
-use crate::document::cursor::{Documents, test};
-use crate::document::front::{Bounds, damaged, piece_count};
-use crate::document::levels::{Level, Tag};
+use crate::document::cursor::Documents;
+use crate::document::front::{Bounds, StreamFront, damaged};
+use crate::document::levels::Tag;
+use crate::document::plan::StreamPlan;
 use crate::document::schema::Node;
 use crate::encoding::{Block, Kind, plain_block};
 use crate::error::Result;
@@ -32,44 +35,6 @@ pub(crate) fn assemble_row(documents: &Documents<'_>, row: usize) -> Result<Bloc
     plain_block(Kind::Text, &[end], &bytes, &[u64::from(found.is_some())])
 }
 
-/// Tests everything that reading takes on trust: each stream and column against what the front says of it.
-pub(crate) fn check(documents: &Documents<'_>) -> Result<()> {
-    for (number, front) in documents.front.streams.iter().enumerate() {
-        let mut cursor = documents.cursor(number);
-        let mut counts = [0_u32; Tag::ALL.len()];
-        let mut scratch = Vec::new();
-        let plan = &documents.plan.streams[number];
-        for _ in 0..front.level_count {
-            match cursor.next()? {
-                Level::Tag(tag) if !plan.has(tag) => return Err(damaged("a path has a value of another kind")),
-                Level::Tag(tag) => {
-                    counts[tag as usize] += 1;
-                    match tag {
-                        Tag::Number => cursor.number().map(|_| ())?,
-                        _ if tag.column().is_some() => cursor.text(tag, &mut scratch, |_| ())?,
-                        _ => {}
-                    }
-                }
-                Level::Stop(depth) if depth > plan.depth => return Err(damaged("a path stops behind its end")),
-                Level::Stop(_) | Level::End(_) => {}
-            }
-        }
-        if counts != front.counts {
-            return Err(damaged("a path has other values than its front counts"));
-        }
-        for (column, tag) in front.columns.iter().zip(Tag::WITH_VALUES) {
-            let Some(column) = column else { continue };
-            let kind = if tag == Tag::Number { Kind::Int64 } else { Kind::Text };
-            for piece in 0..piece_count(column.count) {
-                let block = (documents.load)(column.first_piece as usize + piece)?;
-                test(&block, kind, column.count, piece)?;
-                block.check()?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// What the front knows of one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathStatistics {
@@ -77,45 +42,65 @@ pub struct PathStatistics {
     pub path: Vec<Option<Box<str>>>,
     /// How many values there are of each kind, in the order of [`Tag::ALL`].
     pub counts: [u64; Tag::ALL.len()],
+    /// In how many rows there is none; of a path below an array, 0.
+    pub missing: u64,
     /// Bounds of its numbers, and of its strings.
     pub bounds: [Bounds; 2],
+    /// Bytes of its pieces as they are stored; of levels that several paths share, the first has them.
+    pub bytes: u64,
 }
 
-/// What is known of every path that has levels of its own, without reading any of them.
-pub(crate) fn statistics(documents: &Documents<'_>) -> Vec<PathStatistics> {
-    let mut found = Vec::new();
-    let mut path = Vec::new();
-    collect(&documents.front.schema.root, &mut path, &mut documents.front.streams.iter(), &mut found);
-    found
+/// What is known of every path that has levels of its own, without reading any of them; pieces have so many bytes.
+pub(crate) fn statistics(documents: &Documents<'_>, piece_bytes: &dyn Fn(usize) -> u64) -> Vec<PathStatistics> {
+    let streams = documents.front.streams.iter().zip(&documents.plan.streams);
+    let mut collector = Collector { path: Vec::new(), streams, piece_bytes, seen: BTreeSet::new(), found: Vec::new() };
+    collector.collect(&documents.front.schema.root);
+    collector.found
 }
 
-fn collect(
-    node: &Node,
-    path: &mut Vec<Option<Box<str>>>,
-    streams: &mut std::slice::Iter<'_, super::front::StreamFront>,
-    found: &mut Vec<PathStatistics>,
-) {
-    if node.has_stream()
-        && let Some(stream) = streams.next()
-    {
+/// Walks the schema with the streams beside it.
+struct Collector<'a, S> {
+    path: Vec<Option<Box<str>>>,
+    streams: S,
+    piece_bytes: &'a dyn Fn(usize) -> u64,
+    /// The first pieces of levels that were counted.
+    seen: BTreeSet<u32>,
+    found: Vec<PathStatistics>,
+}
+
+impl<'a, S: Iterator<Item = (&'a StreamFront, &'a StreamPlan)>> Collector<'a, S> {
+    fn collect(&mut self, node: &Node) {
+        if node.has_stream()
+            && let Some((stream, plan)) = self.streams.next()
+        {
+            self.note(stream, plan);
+        }
+        for (name, member) in &node.members {
+            self.path.push(Some(name.clone()));
+            self.collect(member);
+            self.path.pop();
+        }
+        if node.has_rest {
+            // The rest is no path.
+            self.streams.next();
+        }
+        if let Some(element) = &node.element {
+            self.path.push(None);
+            self.collect(element);
+            self.path.pop();
+        }
+    }
+
+    fn note(&mut self, stream: &StreamFront, plan: &StreamPlan) {
         let bounds = [0, 2].map(|at: usize| match &stream.columns[at] {
             Some(column) => column.bounds.clone(),
             None => Bounds::Unknown,
         });
-        found.push(PathStatistics { path: path.clone(), counts: stream.counts.map(u64::from), bounds });
-    }
-    for (name, member) in &node.members {
-        path.push(Some(name.clone()));
-        collect(member, path, streams, found);
-        path.pop();
-    }
-    if node.has_rest {
-        // The rest is no path.
-        streams.next();
-    }
-    if let Some(element) = &node.element {
-        path.push(None);
-        collect(element, path, streams, found);
-        path.pop();
+        let is_new = stream.constant.is_none() && self.seen.insert(stream.first_piece);
+        let bytes = stream.pieces(is_new).map(self.piece_bytes).sum();
+        let counts = stream.counts.map(u64::from);
+        let is_once_a_row = plan.first_array.is_none();
+        let missing = if is_once_a_row { stream.level_count as u64 - counts.iter().sum::<u64>() } else { 0 };
+        self.found.push(PathStatistics { path: self.path.clone(), counts, missing, bounds, bytes });
     }
 }

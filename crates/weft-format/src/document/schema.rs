@@ -46,6 +46,8 @@ pub struct Node {
     pub(crate) has_rest: bool,
     /// The elements of arrays.
     pub(crate) element: Option<Box<Node>>,
+    /// While it is learned: whether objects take no new names any more.
+    pub(crate) is_closed: bool,
 }
 
 impl Node {
@@ -115,6 +117,13 @@ impl Node {
         self.element.iter().for_each(|node| node.each(each));
     }
 
+    /// Nothing is learned any more.
+    pub(crate) fn open(&mut self) {
+        self.is_closed = false;
+        self.members.iter_mut().for_each(|(_, node)| node.open());
+        self.element.iter_mut().for_each(|node| node.open());
+    }
+
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_varint(out, u64::from(self.branches) << 1 | u64::from(self.has_rest));
         put_varint(out, self.count);
@@ -181,6 +190,16 @@ impl DocumentSchema {
         count
     }
 
+    /// About how many bytes it has in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let mut bytes = 0;
+        self.root.each(&mut |node| {
+            bytes += size_of::<Node>();
+            bytes += node.members.iter().map(|(name, _)| size_of::<Box<str>>() + name.len()).sum::<usize>();
+        });
+        bytes
+    }
+
     /// The schema as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -217,7 +236,7 @@ impl Names {
         let found = node.members[from..].binary_search_by(|(known, _)| compare_keys(known, name));
         match found {
             Ok(at) => Some(from + at),
-            Err(_) if node.members.len() == NAMES_MAX || self.nodes >= NODES_MAX / 2 => None,
+            Err(_) if node.is_closed || node.members.len() == NAMES_MAX || self.nodes >= NODES_MAX / 2 => None,
             Err(at) => {
                 self.nodes += 1;
                 node.members.insert(from + at, (name.into(), Node::default()));

@@ -8,12 +8,10 @@
 //! Source: Alkowaileet and Carey (VLDB 2022), sections 3.1 and 3.2; see [`super::levels`] for what differs.
 
 use crate::document::decimal::{Decimal, Number};
-use crate::document::levels::{DEPTH_MAX, Level, TAG_COUNT, Tag};
-use crate::document::plan::{Plan, PlanNode};
+use crate::document::faults::{Fault, active};
+use crate::document::levels::{DEPTH_MAX, Level, STOP, TAG_COUNT, Tag};
+use crate::document::plan::{ARRAY_SKIP_ROWS, Plan, PlanNode};
 use crate::document::text::{Part, Walker, compare_keys, unescaped};
-
-/// Rows between two places of a stream that are known, so that a row is found without reading those before it.
-pub(crate) const SKIP_ROWS: usize = 256;
 
 /// The streams and columns of some documents.
 pub(crate) struct Shredded {
@@ -25,10 +23,13 @@ pub(crate) struct Shredded {
 #[derive(Default)]
 pub(crate) struct Stream {
     pub(crate) levels: Vec<u16>,
-    pub(crate) numbers: Vec<Decimal>,
+    /// Mantissas of numbers.
+    pub(crate) mantissas: Vec<i64>,
+    /// Their scales.
+    pub(crate) scales: Vec<u8>,
     /// Numerals, strings and raw texts.
     pub(crate) texts: [Texts; 3],
-    /// For every [`SKIP_ROWS`] rows: how many levels and values there were before them.
+    /// For every so many rows as the plan says: how many levels and values there were before them.
     pub(crate) skips: Vec<[u32; 5]>,
     /// How many levels there were of each tag.
     pub(crate) counts: [u32; TAG_COUNT],
@@ -50,6 +51,11 @@ impl Texts {
 }
 
 impl Stream {
+    /// Its numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Decimal> + Clone {
+        self.mantissas.iter().zip(&self.scales).map(|(&mantissa, &scale)| Decimal { mantissa, scale })
+    }
+
     /// Which of its texts a tag's are.
     pub(crate) fn texts_of(tag: Tag) -> Option<usize> {
         tag.column().and_then(|column| column.checked_sub(1))
@@ -71,13 +77,14 @@ impl Stream {
         match self.levels.last_mut() {
             // Ends are odd, those of inner arrays greater.
             Some(last) if *last > end && *last % 2 == 1 => *last = end,
+            Some(last) if last.is_multiple_of(2) && *last >= STOP && active(Fault::ForgetEnd) => {}
             _ => self.levels.push(end),
         }
     }
 
     fn note_row(&mut self) {
         let [numerals, strings, raw] = [0, 1, 2].map(|of| self.texts[of].ends.len() as u32);
-        self.skips.push([self.levels.len() as u32, self.numbers.len() as u32, numerals, strings, raw]);
+        self.skips.push([self.levels.len() as u32, self.mantissas.len() as u32, numerals, strings, raw]);
     }
 }
 
@@ -89,8 +96,10 @@ impl Shredded {
     /// Adds a row, NULL or a document; one that is not canonical as it is. None when it does not fit the plan, which
     /// was made for it.
     pub(crate) fn push(&mut self, plan: &Plan, text: Option<&str>, is_odd: bool) -> Option<()> {
-        if self.rows.is_multiple_of(SKIP_ROWS) {
-            self.streams.iter_mut().for_each(Stream::note_row);
+        if self.rows.is_multiple_of(ARRAY_SKIP_ROWS) {
+            let noted = self.streams.iter_mut().zip(&plan.streams);
+            let noted = noted.filter(|(_, plan)| self.rows.is_multiple_of(plan.skip_rows()));
+            noted.for_each(|(stream, _)| stream.note_row());
         }
         self.rows += 1;
         match text {
@@ -133,6 +142,10 @@ impl Shredded {
     fn value(&mut self, node: &PlanNode, walker: &mut Walker<'_>) -> Option<()> {
         let start = *walker;
         match walker.part()? {
+            Part::Null if active(Fault::NullAsMissing) => {
+                self.absent(node);
+                Some(())
+            }
             Part::Null => self.plain(node, Tag::Null).map(|_| ()),
             Part::Bool(false) => self.plain(node, Tag::False).map(|_| ()),
             Part::Bool(true) => self.plain(node, Tag::True).map(|_| ()),
@@ -142,7 +155,8 @@ impl Shredded {
                 Number::Small(decimal) => {
                     let stream = self.plain(node, Tag::Number)?;
                     stream.tag(Tag::Number);
-                    stream.numbers.push(decimal);
+                    stream.mantissas.push(decimal.mantissa);
+                    stream.scales.push(decimal.scale);
                     Some(())
                 }
             },

@@ -11,6 +11,11 @@ use crate::encoding::symbols::{SymbolTable, SymbolTrainer};
 use crate::error::Result;
 use crate::mask::Mask;
 
+mod damage;
+mod fault_tests;
+mod list_tests;
+mod numbers;
+mod prune_tests;
 mod random;
 mod schemas;
 mod shapes_tests;
@@ -22,6 +27,7 @@ pub(super) const MANY_COLUMNS: usize = 2_048;
 pub(super) struct Stored {
     pub(super) rows: usize,
     pub(super) bytes: usize,
+    pub(super) text_bytes: usize,
     pub(super) pieces: Vec<Arc<Block>>,
 }
 
@@ -39,12 +45,13 @@ impl Stored {
             at += bytes as usize;
         }
         assert_eq!(at, encoded.bytes.len());
-        Stored { rows: texts.len(), bytes: at, pieces }
+        let text_bytes = texts.iter().flatten().map(|text| text.len()).sum();
+        Stored { rows: texts.len(), bytes: at, text_bytes, pieces }
     }
 
     pub(super) fn read<R>(&self, each: impl FnOnce(&Documents<'_>) -> R) -> R {
         let load = |piece: usize| -> Result<Arc<Block>> { Ok(self.pieces[piece].clone()) };
-        each(&Documents::open(self.rows, self.pieces.len(), &load).unwrap())
+        each(&Documents::open(self.rows, self.pieces.len(), self.text_bytes, &load).unwrap())
     }
 
     pub(super) fn texts(&self, wanted: Option<&Mask>) -> Vec<Option<String>> {

@@ -13,6 +13,7 @@
 //! 3. Run ends rise strictly and the last is the row count; dictionary codes lie below the number of entries.
 //! 4. Nested blocks have no NULLs and are Constant, Plain, Frame, Symbols or Letters.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,7 +40,12 @@ pub struct Block {
     /// Where the validity bitmap starts.
     pub(crate) validity: Option<usize>,
     pub(crate) body: Body,
+    attached: Option<Attached>,
 }
+
+/// What a reader has made of a block, and how many bytes that has.
+#[derive(Debug)]
+struct Attached(Arc<dyn Any + Send + Sync>, usize);
 
 /// What the payload holds; offsets are within the block's buffer.
 #[derive(Debug)]
@@ -114,7 +120,7 @@ impl Block {
         }
         let validity = has_validity.then_some(BLOCK_HEADER_BYTES);
         let body = parse_body(encoding, kind, rows, &buffer, at, symbols, nested)?;
-        Ok(Block { kind, rows, null_count, buffer, validity, body })
+        Ok(Block { kind, rows, null_count, buffer, validity, body, attached: None })
     }
 
     /// How many rows the block has.
@@ -160,7 +166,18 @@ impl Block {
             Body::Frame(packed) => packed.units.len() * 16,
             _ => 0,
         };
-        self.buffer.len() + size_of::<Block>() + nested
+        let attached = self.attached.as_ref().map_or(0, |attached| attached.1);
+        self.buffer.len() + size_of::<Block>() + nested + attached
+    }
+
+    /// Keeps what was made of the block beside it, of so many bytes, for as long as the block is kept.
+    pub(crate) fn attach<T: Any + Send + Sync>(&mut self, made: Arc<T>, bytes: usize) {
+        self.attached = Some(Attached(made, bytes));
+    }
+
+    /// What was attached, if it is a `T`.
+    pub(crate) fn attached<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.attached.as_ref().and_then(|attached| Arc::clone(&attached.0).downcast().ok())
     }
 
     /// Whether a row is NULL.
@@ -290,6 +307,22 @@ impl Block {
         }
     }
 
+    /// As [`Block::text_bytes_at`], of contents that nobody has tested ([`Block::check`]): nothing where the index
+    /// leads out of the texts.
+    pub(crate) fn text_within<'a>(&'a self, position: usize, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        let bytes = self.buffer.as_slice();
+        let is_within = match &self.body {
+            Body::Texts(index) | Body::Symbols(index, _) => index.range(bytes, position).1 <= index.extent().1,
+            Body::Letters(index, alphabet) => alphabet.packed_bytes(index.range(bytes, position).1) <= index.extent().1,
+            Body::RunLength(ends, values) => return values.text_within(run_of(ends, position), scratch),
+            Body::Dictionary(codes, values) => {
+                return values.text_within(codes.get::<u16>(bytes, position).into(), scratch);
+            }
+            _ => self.kind.is_variable(),
+        };
+        is_within.then(|| self.text_bytes_at(position, scratch))
+    }
+
     /// The validity bitmap as Arrow has it; nothing when no row is NULL.
     pub(crate) fn nulls(&self) -> Option<NullBuffer> {
         match self.validity {
@@ -340,7 +373,8 @@ impl Block {
             |(rows, slice): (Range<usize>, Option<&Block>)| slice.map_or(rows.len(), |slice| slice.null_count);
         let null_count = slices.with_rows(rows).map(nulls_of).sum();
         let body = Body::Slices(slices);
-        Block { kind, rows, null_count, buffer: Buffer::from_vec(Vec::<u8>::new()), validity: None, body }
+        let buffer = Buffer::from_vec(Vec::<u8>::new());
+        Block { kind, rows, null_count, buffer, validity: None, body, attached: None }
     }
 }
 

@@ -18,6 +18,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, ScalarBuffe
 use crate::arrow_values::logical;
 use crate::encoding::block::{Block, Body, Constant, Slices, unpacked};
 use crate::encoding::kind::{Kind, Lane, UUID_FLIP};
+use crate::encoding::packed::UNIT_ROWS;
 use crate::interval::Interval;
 use crate::mask::Mask;
 use crate::types::DataType;
@@ -125,6 +126,42 @@ impl Block {
             }
             _ => unreachable!("a body of bits or texts in a block of {:?}", self.kind),
         }
+    }
+
+    /// The words of one unit of 1024 rows of a block of smallints without NULL, in place of what was in `out`.
+    pub(crate) fn unit_words(&self, unit: usize, out: &mut Vec<u16>) {
+        assert!(self.kind == Kind::Int16 && self.null_count == 0, "units are asked of smallints");
+        let bytes = self.buffer.as_slice();
+        let rows = unit * UNIT_ROWS..self.rows.min((unit + 1) * UNIT_ROWS);
+        out.clear();
+        match &self.body {
+            Body::Constant(Constant::Bits(bits)) => out.resize(rows.len(), *bits as u16),
+            Body::Plain(at) => {
+                let (words, _) = bytes[*at + rows.start * size_of::<u16>()..].as_chunks();
+                out.extend(words[..rows.len()].iter().map(|word| u16::from_le_bytes(*word)));
+            }
+            Body::Frame(packed) => {
+                out.resize(UNIT_ROWS, 0);
+                packed.unpack(bytes, unit, out);
+            }
+            Body::RunLength(ends, values) => {
+                let mut run = ends.partition_point(|&end| usize::from(end) <= rows.start);
+                while out.len() < rows.len() {
+                    let end = usize::from(ends[run]).min(rows.end);
+                    out.resize(end - rows.start, values.bits_at(run) as u16);
+                    run += 1;
+                }
+            }
+            Body::Dictionary(codes, values) => {
+                let entries = values.words::<u16>();
+                out.resize(UNIT_ROWS, 0);
+                codes.unpack(bytes, unit, out);
+                out.truncate(rows.len());
+                out.iter_mut().for_each(|code| *code = entries[usize::from(*code)]);
+            }
+            _ => unreachable!("a body of bits or texts in a block of {:?}", self.kind),
+        }
+        out.truncate(rows.len());
     }
 
     fn decimals(&self) -> Buffer {

@@ -12,6 +12,7 @@ use weft_env::sync::Mutex;
 
 use crate::array::ArrayValue;
 use crate::bloom::{BloomFilter, hash_bytes, hash_value};
+use crate::document::attach_front;
 use crate::encoding::slices::rows_of_slice;
 use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
 use crate::error::{Code, Error, Result};
@@ -236,11 +237,22 @@ impl ColumnTable {
         self.columns[column].blocks[block].documents.is_some()
     }
 
+    /// How many bytes the texts of documents have.
+    pub(crate) fn document_bytes(&self, column: usize, block: usize) -> usize {
+        self.columns[column].blocks[block].documents.map_or(0, |(_, bytes)| bytes as usize)
+    }
+
     /// How many slices a block has; of documents, pieces.
     pub(crate) fn piece_count(&self, column: usize, block: usize) -> usize {
         let place = &self.columns[column].blocks[block];
         let slices = || self.block_rows(block).div_ceil(place.slice_rows as usize);
         place.documents.map_or_else(slices, |(pieces, _)| pieces as usize)
+    }
+
+    /// How many bytes a slice of a block has in the file.
+    pub(crate) fn piece_bytes(&self, column: usize, block: usize, piece: usize) -> u64 {
+        let column = &self.columns[column];
+        column.slices[column.blocks[block].first_slice as usize + piece].bytes.into()
     }
 
     /// The type of a column that the file has.
@@ -414,9 +426,12 @@ impl ColumnTable {
         if checksum(self.header.file, column as u32, number as u32, buffer.as_slice()) != place.checksum {
             return Err(Error::corrupt("it fails its checksum"));
         }
-        let parsed = Block::parse(buffer.into(), parts.symbols.as_ref())?;
-        if parts.blocks[block].documents.is_some() {
+        let mut parsed = Block::parse(buffer.into(), parts.symbols.as_ref())?;
+        if let Some((pieces, _)) = parts.blocks[block].documents {
             // What reads a piece knows what it should have.
+            if slice == 0 {
+                attach_front(&mut parsed, self.block_rows(block), pieces as usize)?;
+            }
             return Ok(parsed);
         }
         let rows = rows_of_slice(self.block_rows(block), slice_rows as usize, slice);

@@ -19,11 +19,12 @@ use std::sync::Arc;
 use crate::bloom::hash_bytes;
 use crate::document::{
     COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
-    assemble_row, check, element_numbers, encode_documents, statistics,
+    assemble_row, check, element_numbers, encode_documents, may_match, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
+use crate::predicate::Predicate;
 use crate::stats::ColumnStats;
 use crate::table::cache::{BlockCache, NoCache};
 use crate::table::column_table::ColumnTable;
@@ -112,7 +113,8 @@ impl ColumnTable {
         each: impl FnOnce(&Documents<'_>) -> Result<R>,
     ) -> Result<R> {
         let load = |piece: usize| self.slice(cache, column, block, piece);
-        let documents = Documents::open(self.block_rows(block), self.piece_count(column, block), &load);
+        let bytes = self.document_bytes(column, block);
+        let documents = Documents::open(self.block_rows(block), self.piece_count(column, block), bytes, &load);
         documents.and_then(|documents| each(&documents)).map_err(|error| match error.code() {
             crate::error::Code::DataCorrupted if !error.message().starts_with("column table file") => {
                 self.noted(self.in_block(column, block, error))
@@ -162,6 +164,21 @@ impl ColumnTable {
         path.of_block(&texts, wanted)
     }
 
+    /// Whether rows of a block may have a field that satisfies a predicate, whose column means nothing, by what the
+    /// front of its documents says; false is certain. Of documents that are texts nothing is known.
+    pub fn field_may_match(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        path: &FieldPath,
+        predicate: &Predicate,
+    ) -> Result<bool> {
+        if !self.is_documents(column, block) {
+            return Ok(true);
+        }
+        self.with_documents(cache, (column, block), |documents| Ok(may_match(documents, path, predicate)))
+    }
+
     /// The numbers at `within` in all elements of the arrays at `array`, in every row of a block, from their column
     /// alone. None where that cannot be: then they are in the texts.
     pub fn element_numbers(
@@ -199,7 +216,8 @@ impl ColumnTable {
         if !self.is_documents(column, block) {
             return Ok(None);
         }
-        self.with_documents(cache, (column, block), |documents| Ok(statistics(documents))).map(Some)
+        let bytes = |piece| self.piece_bytes(column, block, piece);
+        self.with_documents(cache, (column, block), |documents| Ok(statistics(documents, &bytes))).map(Some)
     }
 
     /// Tests everything about the documents of a block that reading takes on trust.

@@ -23,10 +23,12 @@
 
 mod building;
 mod codec;
+mod columns_ref;
 mod fields;
 mod index_ref;
 mod life;
 mod objects;
+mod paths;
 mod relation;
 mod select;
 mod sequence;
@@ -35,8 +37,10 @@ mod versions;
 
 pub use crate::log::SequenceValue;
 pub use codec::{decode_def, encode_def};
+pub use columns_ref::ColumnsRef;
 pub use index_ref::IndexRef;
 pub use objects::{Object, ObjectKind};
+pub use paths::{ColumnPaths, Documents};
 pub use sequence::SequenceOptions;
 pub use table_ref::TableRef;
 pub use weft_contract::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};

@@ -19,15 +19,16 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::DataType as ArrowType;
 use weft_contract::{
-    ExprTest, LOCATION, Partition, Period, ScanField, ScanMetrics, ScanOutput, ScanRequest, Versions, scan_schema,
+    ExprTest, FieldTest, LOCATION, Partition, Period, ScanField, ScanMetrics, ScanOutput, ScanRequest, Versions,
+    scan_schema,
 };
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
-use weft_format::{Code, CompareOp, Error, Predicate, Result, Value};
+use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::fields::{take_fields, with_documents};
 use super::table_ref::TableRef;
-use crate::index::{Direction, Index, IndexPart};
+use crate::index::{ColumnIndex, Direction, Index, IndexPart};
 
 /// The most candidates that are read one by one, whatever the table's size.
 const CANDIDATES_MAX: u64 = 2000;
@@ -68,6 +69,18 @@ impl TableRef {
 
     /// As [`TableRef::scan_known`], with fields of documents behind the columns of the projection.
     pub fn scan_fields(&self, request: ScanRequest, fields: Vec<ScanField>, known: &[ExprTest]) -> Result<ScanOutput> {
+        self.scan_fields_where(request, fields, Vec::new(), known)
+    }
+
+    /// As [`TableRef::scan_fields`], of which the caller wants only the rows whose fields satisfy `tests`. It tests
+    /// them itself: the scan may return others.
+    pub fn scan_fields_where(
+        &self,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+        known: &[ExprTest],
+    ) -> Result<ScanOutput> {
         if let Some(reads) = &request.view.reads {
             let columns = fields.iter().map(|field| field.column);
             let read: Vec<usize> = request.projection.iter().copied().chain(columns).collect();
@@ -78,12 +91,50 @@ impl TableRef {
             return Ok(take_fields(output, &self.def.schema, &request.projection, fields));
         }
         match self.table.fields() {
-            Some(able) => able.scan_fields(&self.def.schema, request, fields),
+            Some(able) => able.scan_fields(&self.def.schema, request, fields, tests),
             None => {
                 let output = self.table.scan(&self.def.schema, with_documents)?;
                 Ok(take_fields(output, &self.def.schema, &request.projection, fields))
             }
         }
+    }
+
+    /// As [`TableRef::scan_fields`], by a column index that has all that is asked for: none where there is none, where
+    /// the snapshot may not use it, and where the transaction has written to the table. The same rows, in another
+    /// order.
+    pub fn scan_columns(&self, request: &ScanRequest, fields: &[ScanField]) -> Result<Option<ScanOutput>> {
+        let view = &request.view;
+        if view.own.as_ref().is_some_and(|own| !own.is_empty()) {
+            return Ok(None);
+        }
+        let Some(index) = self.covering_columns(view.read_ts, request, fields) else { return Ok(None) };
+        if let Some(reads) = &view.reads {
+            let columns = fields.iter().map(|field| field.column);
+            let read: Vec<usize> = request.projection.iter().copied().chain(columns).collect();
+            reads.note_scan(self.def.id, &request.predicates, &read);
+        }
+        let mut request = request.clone();
+        request.view.own = None;
+        match index.scan(&self.def.schema, request, fields.to_vec()) {
+            Ok(output) => Ok(Some(output)),
+            // It was given up meanwhile, or a follower's files have gone on: the table tells.
+            Err(_) if !index.is_usable(view.read_ts) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The column index that a snapshot may use and that has all that is asked for, with the fewest columns.
+    pub fn covering_columns(
+        &self,
+        read_ts: Timestamp,
+        request: &ScanRequest,
+        fields: &[ScanField],
+    ) -> Option<Arc<ColumnIndex>> {
+        let all = self.column_indexes();
+        let indexes = all.iter().filter_map(|columns| columns.index.as_ref());
+        let covers = |index: &&Arc<ColumnIndex>| index.covers(&request.projection, fields, &request.predicates);
+        let usable = indexes.filter(covers).filter(|index| index.is_usable(read_ts));
+        usable.min_by_key(|index| (index.columns().len(), index.id())).cloned()
     }
 
     /// The ability to give out versions.

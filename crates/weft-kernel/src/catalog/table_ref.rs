@@ -10,6 +10,7 @@ use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
+use super::columns_ref::ColumnsRef;
 use super::index_ref::IndexRef;
 use super::life::Life;
 use crate::fault::{Fault, active};
@@ -38,6 +39,8 @@ pub struct TableRef {
 pub(super) struct TableShared {
     /// The indexes that installations feed, those under construction too.
     indexes: RwLock<Arc<[IndexRef]>>,
+    /// The column indexes that installations feed, by id.
+    columns: RwLock<Arc<[ColumnsRef]>>,
     /// The tables with foreign keys to this one, by id.
     referencing: RwLock<Arc<[TableId]>>,
     /// Whether there is one; looked at for each row that is staged.
@@ -58,6 +61,7 @@ impl TableRef {
         let keys = Arc::new(KeyCodec::new(&def.schema));
         let shared = Arc::new(TableShared {
             indexes: RwLock::new(Arc::new([])),
+            columns: RwLock::new(Arc::new([])),
             referencing: RwLock::new(Arc::new([])),
             is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
@@ -105,6 +109,12 @@ impl TableRef {
     /// The indexes of a table, by id. Which of them a snapshot may use [`Index::is_usable`] tells.
     pub fn indexes(&self) -> Arc<[IndexRef]> {
         self.shared.indexes.read().clone()
+    }
+
+    /// The column indexes of a table, by id. Which of them a snapshot may use
+    /// [`ColumnIndex::is_usable`](crate::index::ColumnIndex::is_usable) tells.
+    pub fn column_indexes(&self) -> Arc<[ColumnsRef]> {
+        self.shared.columns.read().clone()
     }
 
     /// The tables with foreign keys to this one, itself perhaps among them; by id.
@@ -237,8 +247,29 @@ impl TableShared {
         *indexes = indexes.iter().map(|known| if known.id() == index.id() { index } else { known }.clone()).collect();
     }
 
-    /// Installations no longer feed this index.
+    /// From now on installations feed this column index.
+    pub(super) fn add_columns(&self, columns: ColumnsRef) {
+        let mut listed = self.columns.write();
+        let mut all = listed.to_vec();
+        assert!(all.iter().all(|known| known.id() != columns.id()), "a column index is listed once");
+        all.push(columns);
+        all.sort_by_key(ColumnsRef::id);
+        *listed = all.into();
+    }
+
+    /// A column index has another definition.
+    pub(super) fn replace_columns(&self, columns: &ColumnsRef) {
+        let mut all = self.columns.write();
+        *all = all.iter().map(|known| if known.id() == columns.id() { columns } else { known }.clone()).collect();
+    }
+
+    /// Installations no longer feed this index, or this column index.
     pub(super) fn remove_index(&self, id: TableId) {
+        let mut columns = self.columns.write();
+        if columns.iter().any(|index| index.id() == id) {
+            *columns = columns.iter().filter(|index| index.id() != id).cloned().collect();
+        }
+        drop(columns);
         let mut indexes = self.indexes.write();
         if indexes.iter().any(|index| index.id() == id) {
             *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();

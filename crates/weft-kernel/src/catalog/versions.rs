@@ -10,6 +10,7 @@ use weft_format::{Result, TableId, Timestamp};
 
 use super::building::Buildings;
 use super::codec::CatalogImage;
+use super::columns_ref::ColumnsRef;
 use super::index_ref::IndexRef;
 use super::objects::{Object, Objects};
 use super::relation::Relation;
@@ -29,6 +30,12 @@ pub(crate) struct Entry {
 impl Entry {
     fn visible(&self, read_ts: Timestamp) -> bool {
         self.create_ts <= read_ts && read_ts < self.end_ts && read_ts < self.relation.drop_ts()
+    }
+
+    /// Since when an opening counts it: of a column index the commit that made it, whatever its name was then, for it
+    /// has what was fed since (columns 2).
+    fn since(&self) -> Timestamp {
+        self.relation.columns().map_or(self.create_ts, ColumnsRef::made_at)
     }
 
     fn is_alive(&self) -> bool {
@@ -103,7 +110,7 @@ impl Catalog {
 
     /// Why no statement and no job can use a relation: itself, or the table of an index.
     pub(crate) fn is_unavailable(&self, relation: &Relation) -> bool {
-        let owner = relation.index().and_then(|index| self.by_id(index.index.table()));
+        let owner = relation.owner().and_then(|table| self.by_id(table));
         let is_one = |relation: &Relation| relation.upkeep().unavailable().is_some();
         is_one(relation) || owner.as_ref().is_some_and(is_one)
     }
@@ -165,7 +172,10 @@ impl Catalog {
         if let Some(index) = relation.index() {
             index.index.set_ready(ts);
         }
-        let entry = Entry { relation, create_ts: ts, end_ts: Timestamp::MAX };
+        if let Some(columns) = relation.columns() {
+            columns.set_made(ts);
+        }
+        let entry = Entry { relation: relation.clone(), create_ts: ts, end_ts: Timestamp::MAX };
         let mut state = self.state.write();
         state.add_name(ts, &entry);
         let def = entry.relation.def().clone();
@@ -173,6 +183,13 @@ impl Catalog {
         let before = state.by_id.insert(def.id, vec![entry]);
         assert!(before.is_none(), "relation {} is made twice (catalog 3)", def.id);
         state.each_parent(&def, |parent| parent.shared.link(def.id));
+        // It is fed from its own commit on; one that could not be opened is not (columns 2).
+        if let Some(columns) = relation.columns()
+            && columns.index.is_some()
+            && let Some(owner) = state.newest_table(columns.table())
+        {
+            owner.shared.add_columns(columns.clone());
+        }
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
@@ -201,6 +218,22 @@ impl Catalog {
         }
     }
 
+    /// The same of a column index, which its table feeds no more.
+    pub(crate) fn replace_columns(&self, id: TableId, upkeep: &Arc<dyn Upkeep>) {
+        let mut state = self.state.write();
+        for entry in state.all_entries() {
+            if let Relation::Columns(known) = &mut entry.relation
+                && known.id() == id
+            {
+                *known = known.kept_by(upkeep.clone());
+            }
+        }
+        let owner = state.newest_of(id).and_then(Relation::owner);
+        if let Some(owner) = owner.and_then(|owner| state.newest_table(owner)) {
+            owner.shared.remove_index(id);
+        }
+    }
+
     /// Tells all tables who refers to them: an image lists tables by id, and a foreign key may refer to a younger one.
     pub(crate) fn link_all(&self) {
         let state = self.state.write();
@@ -219,6 +252,11 @@ impl Catalog {
             && let Some(owner) = state.newest_table(index.index.table())
         {
             owner.shared.replace_index(index);
+        }
+        if let Some(columns) = relation.columns()
+            && let Some(owner) = state.newest_table(columns.table())
+        {
+            owner.shared.replace_columns(columns);
         }
         assert!(before.schema.version < def.schema.version, "definitions follow each other (catalog 5)");
         relation.life().commit_schema(def.schema.version);
@@ -259,9 +297,7 @@ impl Catalog {
         let relation = state.newest_of(id).expect("a relation that is dropped was created");
         assert!(relation.is_alive(), "relation {id} is dropped twice (catalog 1)");
         relation.life().drop_at(ts);
-        if let Some(index) = relation.index()
-            && let Some(owner) = state.newest_table(index.index.table())
-        {
+        if let Some(owner) = relation.owner().and_then(|owner| state.newest_table(owner)) {
             owner.shared.remove_index(id);
         }
         let def = relation.def().clone();
@@ -322,10 +358,10 @@ impl Catalog {
         let state = self.state.read();
         let mut tables: Vec<&Entry> = state.by_id.values().flatten().filter(|entry| entry.visible(cut)).collect();
         // An index comes behind its table, which may have been stored anew since.
-        tables.sort_by_key(|entry| (entry.relation.index().is_some(), entry.relation.id()));
+        tables.sort_by_key(|entry| (entry.relation.owner().is_some(), entry.relation.id()));
         CatalogImage {
             next_id: state.next_id,
-            tables: tables.into_iter().map(|entry| (entry.create_ts, entry.relation.def().clone())).collect(),
+            tables: tables.into_iter().map(|entry| (entry.since(), entry.relation.def().clone())).collect(),
             objects: self.objects.image(cut),
             sequences,
             last_ddl: Some(last_ddl),

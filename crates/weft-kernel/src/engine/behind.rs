@@ -13,13 +13,15 @@
 //! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those
 //! of the log from the snapshot on that it was made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use weft_env::Env;
 use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 
-use crate::catalog::{Catalog, IndexRef, TableRef};
+use crate::catalog::{Catalog, IndexRef, Relation, TableRef};
 use crate::fault::{Fault, active};
+use crate::index::ColumnIndex;
 use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log, read_log};
 use crate::read_again::concerns_files;
 use crate::services::Services;
@@ -53,9 +55,20 @@ pub(super) fn key_of_row(change: &Change) -> Option<&[u8]> {
 impl Behind {
     /// A table has this change in files, its indexes may not.
     pub(super) fn note(&mut self, ts: Timestamp, table: &TableRef, change: &Change) {
+        self.note_of_columns(ts, table, change);
         let Some(key) = key_of_row(change) else { return };
         let lacks = |index: &IndexRef| index.index.store().cut() < ts;
         if table.indexes().iter().any(lacks) {
+            self.add(table.id(), key, ts);
+        }
+    }
+
+    /// Column indexes of a table were not fed this change: where rows went, they want to know, too.
+    pub(super) fn note_of_columns(&mut self, ts: Timestamp, table: &TableRef, change: &Change) {
+        let Some(key) = change.key() else { return };
+        let columns = table.column_indexes();
+        let lacks = |index: &Arc<ColumnIndex>| index.lacks(ts);
+        if columns.iter().filter_map(|columns| columns.index.as_ref()).any(lacks) {
             self.add(table.id(), key, ts);
         }
     }
@@ -137,16 +150,42 @@ impl Behind {
     }
 
     /// Gives each index the entries of these rows. `give_up` leaves out a table of which a file cannot be read.
-    pub(super) fn feed(self, catalog: &Catalog, mut give_up: impl FnMut(TableId, &Error) -> Result<()>) -> Result<()> {
+    /// A follower's column indexes get what they lack by a switch.
+    pub(super) fn feed(
+        self,
+        catalog: &Catalog,
+        follows: bool,
+        mut give_up: impl FnMut(TableId, &Error) -> Result<()>,
+    ) -> Result<()> {
         if active(Fault::FORGET_REDO_ENTRY) {
             return Ok(());
         }
+        let fed: BTreeSet<TableId> = self.rows.keys().copied().collect();
+        self.feed_rows(catalog, follows, &mut give_up)?;
+        // The others have missed nothing.
+        let others = catalog.all().into_iter().filter_map(Relation::into_columns);
+        let others = others.filter(|columns| !fed.contains(&columns.table())).filter_map(|columns| columns.index);
+        others.for_each(|index| index.note_lacking(std::iter::empty()));
+        Ok(())
+    }
+
+    fn feed_rows(
+        self,
+        catalog: &Catalog,
+        follows: bool,
+        give_up: &mut impl FnMut(TableId, &Error) -> Result<()>,
+    ) -> Result<()> {
         for (id, rows) in self.rows {
             let Some(table) = catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
                 continue;
             };
-            let indexes = table.indexes();
-            let fed = if table.table.unavailable().is_some() { Ok(false) } else { feed_rows(&table, &indexes, &rows) };
+            let (indexes, columns) = (table.indexes(), table.column_indexes());
+            let columns: Vec<&ColumnIndex> = columns.iter().filter_map(|columns| columns.index.as_deref()).collect();
+            let fed = if table.table.unavailable().is_some() {
+                Ok(false)
+            } else {
+                feed_rows(&table, &indexes, (&columns, follows), &rows)
+            };
             if let Err(error) = &fed {
                 if !concerns_files(error) {
                     return fed.map(|_| ());
@@ -155,10 +194,27 @@ impl Behind {
             }
             if !matches!(fed, Ok(true)) {
                 indexes.iter().for_each(|index| leave_unfed(index, &rows));
+                let error = fed.err().or_else(|| table.table.unavailable().cloned());
+                let lacking = |index: &ColumnIndex| rows.values().filter(|ts| index.lacks(**ts)).min().copied();
+                for (index, ts) in columns.iter().filter_map(|index| Some((index, lacking(index)?))) {
+                    let unfed = || Error::internal(format!("table {:?} cannot be read", table.def.name));
+                    index.give_up(ts, &error.clone().unwrap_or_else(unfed));
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Gives column indexes the rows of these keys as they are at the end.
+fn amend(table: &TableRef, columns: &[&ColumnIndex], rows: &BTreeMap<Vec<u8>, Timestamp>) -> Result<()> {
+    for index in columns {
+        if active(Fault::COLUMNS_FORGET_AMENDMENTS) {
+            continue;
+        }
+        index.amend(rows.iter().map(|(key, ts)| (&key[..], *ts)), |key| table.table.read_row(key, Timestamp::MAX))?;
+    }
+    Ok(())
 }
 
 /// An index that lacks one of these rows is not carried on from where it is: which commit it lacks first nobody knows.
@@ -169,7 +225,16 @@ fn leave_unfed(index: &IndexRef, rows: &BTreeMap<Vec<u8>, Timestamp>) {
     }
 }
 
-fn feed_rows(table: &TableRef, indexes: &[IndexRef], rows: &BTreeMap<Vec<u8>, Timestamp>) -> Result<bool> {
+fn feed_rows(
+    table: &TableRef,
+    indexes: &[IndexRef],
+    (columns, follows): (&[&ColumnIndex], bool),
+    rows: &BTreeMap<Vec<u8>, Timestamp>,
+) -> Result<bool> {
+    match follows {
+        true => columns.iter().for_each(|index| index.note_lacking(rows.values().copied())),
+        false => amend(table, columns, rows)?,
+    }
     let mut value = Vec::new();
     for (key, ts) in rows {
         // What an index has in its files is read no more: a part that cannot be read concerns who needs it.

@@ -13,7 +13,7 @@ use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
 use crate::cache::{Lending, PartitionCounters};
-use crate::catalog::{Relation, TableRef};
+use crate::catalog::{ColumnsRef, Relation, TableRef};
 use crate::files::FilePin;
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
@@ -318,6 +318,13 @@ impl Engine {
         let relations = self.core.catalog.visible(self.core.timeline.published());
         let indexes = relations.into_iter().filter_map(Relation::into_index).map(|index| index.index);
         indexes.filter_map(|index| Some((self.core.catalog.table_by_id(index.table())?, index))).collect()
+    }
+
+    /// The column indexes that a snapshot taken now would see, by id, and their tables.
+    pub fn column_indexes(&self) -> Vec<(TableRef, ColumnsRef)> {
+        let relations = self.core.catalog.visible(self.core.timeline.published());
+        let columns = relations.into_iter().filter_map(Relation::into_columns);
+        columns.filter_map(|columns| Some((self.core.catalog.table_by_id(columns.table())?, columns))).collect()
     }
 
     /// The locks of transactions, by name.

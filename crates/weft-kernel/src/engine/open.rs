@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env, Handles};
@@ -223,21 +224,38 @@ fn cores(env: &Env, options: &EngineOptions) -> usize {
     if options.cores == 0 { env.spawn.parallelism() } else { options.cores }
 }
 
+/// How long an opening waits for this process to let go of the directory: a query that was left halfway may hold it
+/// for as long as it takes to notice.
+const LET_GO: Duration = Duration::from_secs(2);
+/// How often it looks meanwhile.
+const LET_GO_LOOK: Duration = Duration::from_millis(10);
+
 /// Takes the directory, made when missing.
 fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn DirLock>> {
     create_dir(env, dir)?;
-    let owner = options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()));
-    env.fs.lock(&dir.join(LOCK_FILE), &owner).map_err(|error| {
+    let this_process = format!("pid {}", std::process::id());
+    let owner = options.owner.as_ref().unwrap_or(&this_process);
+    let file = dir.join(LOCK_FILE);
+    let last_look = env.clock.monotonic_nanos() + LET_GO.as_nanos() as u64;
+    loop {
+        let error = match env.fs.lock(&file, owner) {
+            Ok(lock) => return Ok(lock),
+            Err(error) => error,
+        };
         if error.kind() != io::ErrorKind::WouldBlock {
-            return Error::io(format!("locking the file {}", dir.join(LOCK_FILE).display()), &error);
+            return Err(Error::io(format!("locking the file {}", file.display()), &error));
         }
         let text = error.to_string();
+        if text == this_process && env.clock.monotonic_nanos() < last_look {
+            env.clock.sleep(LET_GO_LOOK);
+            continue;
+        }
         // A server says on a second line how to come in.
         let (owner, way) =
             text.split_once('\n').unwrap_or((&text, "close the database there, or open another directory"));
         let message = format!("the directory {} is in use by {owner}", dir.display());
-        Error::new(Code::CannotConnectNow, message).hint(way)
-    })
+        return Err(Error::new(Code::CannotConnectNow, message).hint(way));
+    }
 }
 
 /// Tells the log that edits of the manifest are there of which it was told nothing (manifest told 1).
@@ -275,8 +293,10 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repa
                 return crate::index::fold(payloads);
             }
             match catalog.and_then(|catalog| catalog.by_id(id)) {
-                Some(Relation::Table(table)) => method(&methods, &table.def.method)?.fold(payloads),
-                Some(Relation::Index(_)) => crate::index::fold(payloads),
+                Some(relation) => match relation.stored_by() {
+                    Some(name) => method(&methods, name)?.fold(payloads),
+                    None => crate::index::fold(payloads),
+                },
                 None => Err(Error::internal(format!("relation {id} is not in the catalog"))),
             }
         }),

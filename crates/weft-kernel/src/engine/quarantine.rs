@@ -78,7 +78,7 @@ pub fn quarantine(
     // All of them, before the first is taken out: when something else than a file is to blame nothing is.
     let found = unreadable(&engine.core)?;
     let (of_indexes, of_tables): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(relation, ..)| relation.index().is_some());
+        found.into_iter().partition(|(relation, ..)| relation.owner().is_some());
     for (relation, file, error) in of_tables {
         report.taken.push(take_out(&engine.core, &relation, file, &error)?);
     }
@@ -94,11 +94,15 @@ pub fn quarantine(
         broken.entry(relation.id()).or_insert(error);
     }
     for (id, error) in broken {
-        let Some(index) = engine.core.catalog.by_id(id).and_then(Relation::into_index) else { continue };
+        let Some(relation) = engine.core.catalog.by_id(id) else { continue };
+        let def = relation.def();
         let mut txn = engine.begin()?;
-        txn.rebuild_index(index.def.namespace, &index.def.name)?;
+        match relation.columns() {
+            Some(_) => txn.rebuild_column_index(def.namespace, &def.name)?,
+            None => txn.rebuild_index(def.namespace, &def.name)?,
+        }
         txn.commit()?;
-        let (name, error) = (index.def.name.clone(), error.message().to_owned());
+        let (name, error) = (def.name.clone(), error.message().to_owned());
         report.taken.push(Quarantined { name, file: None, error, rows: 0, keys: None });
     }
     engine.checkpoint()?;

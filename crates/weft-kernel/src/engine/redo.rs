@@ -23,9 +23,11 @@ use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 use super::behind::{Behind, key_of_row};
 use super::tested::test_again;
 use super::undecided::{Chunks, Undecided};
-use crate::catalog::{Catalog, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object};
+use crate::catalog::{
+    Catalog, ColumnsRef, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object,
+};
 use crate::fault::{self, Fault};
-use crate::index::Index;
+use crate::index::{COLUMNS_METHOD, ColumnIndex, Index, STORED_BY, columns_table_of};
 use crate::log::{Change, ChangeDecoder, Entry, LogEnd, LoggedChange, Record, read_log};
 use crate::method::{Methods, TableContext, Unavailable, method};
 use crate::read_again::concerns_files;
@@ -198,6 +200,7 @@ impl Redo {
             match relation {
                 Relation::Table(table) => self.give_up_at(ts, &table, &error),
                 Relation::Index(index) => self.give_up_index(&index, &error),
+                Relation::Columns(columns) => self.give_up_columns(&columns, &error),
             }
         }
         Ok(())
@@ -208,7 +211,7 @@ impl Redo {
         let mut behind = std::mem::take(&mut self.behind);
         behind.read_missed(&self.env, &self.services, announced)?;
         let catalog = self.catalog.clone();
-        behind.feed(&catalog, |id, error| {
+        behind.feed(&catalog, self.mode != Mode::Recovery, |id, error| {
             if !self.is_left_out(error) {
                 return Err(error.clone());
             }
@@ -313,19 +316,29 @@ impl Redo {
                 self.behind.note(ts, table, &change);
                 Ok(())
             }
-            Relation::Index(index) if is_in_files => self.files_of(ts, index, change).map(|_| ()),
+            Relation::Index(_) | Relation::Columns(_) if is_in_files => {
+                self.files_of(ts, &relation, change).map(|_| ())
+            }
             Relation::Table(table) => {
                 let change = self.without_lost(&relation, change)?;
                 self.change_table(ts, table, change, journal)
             }
             Relation::Index(index) => {
                 let change = self.without_lost(&relation, change)?;
-                let (files, payload) = self.files_of(ts, index, change)?;
+                let (files, payload) = self.files_of(ts, &relation, change)?;
                 if let Ok(filled) = payload.as_slice().try_into() {
                     self.behind.note_filled(index.id(), Timestamp(u64::from_le_bytes(filled)));
                 }
                 if index.upkeep().unavailable().is_none() && !files.is_empty() {
-                    journal.attach_entries(index, logged_attachment(files, payload));
+                    journal.attach_entries(index.clone(), logged_attachment(files, payload));
+                }
+                Ok(())
+            }
+            Relation::Columns(columns) => {
+                let change = self.without_lost(&relation, change)?;
+                let (files, payload) = self.files_of(ts, &relation, change)?;
+                if columns.upkeep().unavailable().is_none() && !files.is_empty() {
+                    journal.attach_entries(relation.clone(), logged_attachment(files, payload));
                 }
                 Ok(())
             }
@@ -337,10 +350,19 @@ impl Redo {
             if key_of_row(&change).is_some() {
                 table.indexes().iter().for_each(|index| index.index.store().leave_unfed(ts));
             }
+            leave_columns(table, ts);
             // It notes that the log has changes of it.
             return table.table.apply(ts, &TableWrites::default());
         }
         check_change(ts, table, &change)?;
+        // Pages are ahead: what follows for the table is there already, and is not staged.
+        if table.table.in_place().is_some()
+            && !table.column_indexes().is_empty()
+            && let Change::Update { key, .. } | Change::Delete { key } = &change
+            && matches!(table.table.newest(key), Ok(None))
+        {
+            self.behind.note_of_columns(ts, table, &change);
+        }
         match journal.restage(ts, table, change) {
             Err(error) if self.is_left_out(&error) => {
                 journal.forget(table.id());
@@ -352,10 +374,10 @@ impl Redo {
     }
 
     /// Of an index the log has only which files were built for it.
-    fn files_of(&self, ts: Timestamp, index: &IndexRef, change: Change) -> Result<(Vec<FileId>, Vec<u8>)> {
+    fn files_of(&self, ts: Timestamp, index: &Relation, change: Change) -> Result<(Vec<FileId>, Vec<u8>)> {
         match change {
             Change::Attach(files, payload) => Ok((files, payload)),
-            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", index.def.name))),
+            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", index.def().name))),
         }
     }
 
@@ -383,6 +405,7 @@ impl Redo {
     fn give_up_at(&mut self, ts: Timestamp, table: &TableRef, error: &Error) {
         self.give_up(table.id(), error, true);
         table.indexes().iter().for_each(|index| index.index.store().leave_unfed(ts));
+        leave_columns(table, ts);
     }
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
@@ -406,6 +429,15 @@ impl Redo {
         let unavailable = Unavailable::new(context, &recovered, error);
         owner.leave_index_alone(index.id());
         self.catalog.replace_index(index.id(), &(Arc::new(unavailable.keeping_log()) as Arc<dyn Upkeep>));
+    }
+
+    /// The same of a column index: its table is scanned.
+    fn give_up_columns(&mut self, columns: &ColumnsRef, error: &Error) {
+        let Some(owner) = self.catalog.table_by_id(columns.table()) else { return };
+        let recovered = self.opened.remove(&columns.id()).unwrap_or_default();
+        let context = self.context_of_index(columns.def.clone(), &owner);
+        let unavailable = Unavailable::new(context, &recovered, error).keeping_log();
+        self.catalog.replace_columns(columns.id(), &(Arc::new(unavailable) as Arc<dyn Upkeep>));
     }
 
     /// Nobody would test what an index keeps unique; one that is not unique is missed by no answer.
@@ -444,6 +476,8 @@ impl Redo {
                     self.behind.note_made(index, ts);
                 }
             }
+            // Nobody wrote to the table while it was made (columns 2).
+            Relation::Columns(_) => {}
         }
         let made = relation.id();
         apply_ddl(&self.catalog, ts, &OwnDdl::Create(relation));
@@ -486,6 +520,7 @@ impl Redo {
         let recovered = self.services.manifest.recovered(def.id);
         let known = RecoveredTable { cut: recovered.cut, files: recovered.files.clone(), payloads: Vec::new() };
         let relation = match crate::index::table_of(&def)? {
+            None if def.method == COLUMNS_METHOD => self.open_columns(def.clone(), &recovered)?.into(),
             Some(owner) => {
                 let owner = self.catalog.table_by_id(owner).ok_or_else(|| {
                     Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
@@ -517,6 +552,24 @@ impl Redo {
         }
     }
 
+    /// Its table lists it when it is installed.
+    fn open_columns(&mut self, def: Arc<TableDef>, recovered: &RecoveredTable) -> Result<ColumnsRef> {
+        let table = columns_table_of(&def)?.and_then(|id| self.catalog.table_by_id(id));
+        let owner = table.ok_or_else(|| {
+            Error::corrupt(format!("column index {:?} belongs to a table that does not exist", def.name))
+        })?;
+        let context = self.context_of_index(def.clone(), &owner);
+        let method = method(&self.methods, STORED_BY)?.clone();
+        match ColumnIndex::open(context.clone(), &*method, recovered.clone(), &owner.as_indexed()) {
+            Ok(index) => Ok(ColumnsRef::new(def, index)),
+            Err(error) if self.is_left_out(&error) => {
+                let unavailable = Arc::new(Unavailable::new(context, recovered, &error).keeping_log());
+                Ok(ColumnsRef::unopened(def, owner.id(), unavailable))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn open_table(
         &mut self,
         def: Arc<TableDef>,
@@ -531,6 +584,15 @@ impl Redo {
         };
         Ok(TableRef::new(&context, table))
     }
+}
+
+/// Column indexes of a table lack what the commit of `ts` does to it: it cannot be read.
+fn leave_columns(table: &TableRef, ts: Timestamp) {
+    let cannot = || Error::internal(format!("table {:?} cannot be read", table.def.name));
+    let error = table.table.unavailable().cloned().unwrap_or_else(cannot);
+    let columns = table.column_indexes();
+    let indexes = columns.iter().filter_map(|columns| columns.index.as_ref());
+    indexes.filter(|index| index.lacks(ts)).for_each(|index| index.give_up(ts, &error));
 }
 
 fn unknown_table(ts: Timestamp, id: TableId) -> Error {

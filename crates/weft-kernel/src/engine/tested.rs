@@ -27,11 +27,10 @@ pub(super) fn test_data_file(
 ) -> Result<()> {
     let opened = env.fs.open(path, OpenMode::Read);
     let handle = opened.map_err(|error| unopened(path, &error))?;
-    if owner.index().is_some() {
-        return verify_run(owner.id(), file, &*handle);
+    match owner.stored_by() {
+        None => verify_run(owner.id(), file, &*handle),
+        Some(name) => method(methods, name)?.test_file(owner.def(), file, handle),
     }
-    let def = owner.def();
-    method(methods, &def.method)?.test_file(def, file, handle)
 }
 
 /// Why a data file cannot be opened. What is wrong with the process that asks says nothing about the file.

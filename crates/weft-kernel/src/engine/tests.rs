@@ -105,6 +105,19 @@ fn a_second_instance_is_refused_and_told_who_holds_the_directory() {
 }
 
 #[test]
+fn an_opening_waits_for_its_own_process_to_let_go() {
+    let scratch = Scratch::new("let-go");
+    let options = || EngineOptions { owner: None, ..by_hand() };
+    let engine = open_with(Env::real(), scratch.path(), options()).unwrap();
+    let held = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(engine);
+    });
+    open_with(Env::real(), scratch.path(), options()).unwrap();
+    held.join().unwrap();
+}
+
+#[test]
 fn open_transactions_read_on_after_close_and_cannot_commit() {
     let scratch = Scratch::new("close");
     let engine = open(&scratch);

@@ -21,6 +21,7 @@
 //! | `indexed` | the table as its indexes know it |
 //! | `parts` | what an index orders rows by: columns and expressions |
 //! | `store`, `check`, `check_rows` | the index: open, add, freeze, read; statistics and tests of everything |
+//! | `columns`, `columns_scan`, `columns_check` | another kind: some columns of each row, scanned for the table |
 //! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |
 //!
 //! An entry says that some version of the row had, has or will have this value; whoever reads looks at the row. So an
@@ -35,6 +36,9 @@ mod block;
 mod build;
 mod check;
 mod check_rows;
+mod columns;
+mod columns_check;
+mod columns_scan;
 mod cursor;
 mod entry;
 mod filter;
@@ -62,6 +66,7 @@ mod walk;
 
 pub use build::{BuiltFiles, IndexBuild};
 pub use check::IndexStatistics;
+pub use columns::{COLUMNS_METHOD, ColumnIndex, NewColumnIndex, STORED_BY};
 pub use cursor::Cursor;
 pub use entry::Entry;
 pub use jobs::JOB_KINDS;
@@ -72,6 +77,7 @@ pub use relation::{INDEX_METHOD, Index, NewIndex};
 pub use run_scan::Direction;
 pub use store::IndexStore;
 
+pub(crate) use columns::columns_table_of;
 pub(crate) use indexed::{Feeder, Indexed};
 pub(crate) use relation::{attachment, fold, table_of};
 pub(crate) use run::verify_run;

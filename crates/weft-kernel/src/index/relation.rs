@@ -26,7 +26,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_contract::{
-    Attachment, Base, Damage, Derived, FileSwitch, JobOffer, NewTable, RecoveredTable, TableDef, TableWrites, Upkeep,
+    Attachment, Base, Columns, Damage, Derived, FileSwitch, JobOffer, NewTable, RecoveredTable, TableDef, TableWrites,
+    Upkeep,
 };
 use weft_env::sync::RwLock;
 use weft_format::array::elements;
@@ -143,7 +144,7 @@ pub(crate) fn table_of(def: &TableDef) -> Result<Option<TableId>> {
 }
 
 /// The list of ordinals that an option of a definition is; empty when it is not there.
-fn ordinals(def: &TableDef, option: &str) -> Result<Vec<usize>> {
+pub(super) fn ordinals(def: &TableDef, option: &str) -> Result<Vec<usize>> {
     let Some(list) = def.options.get(option) else { return Ok(Vec::new()) };
     let ordinals = list.split(',').map(str::parse);
     ordinals.collect::<std::result::Result<_, _>>().map_err(|_| damaged(def))
@@ -182,7 +183,7 @@ fn is_of_schema(predicate: &Predicate, schema: &Schema) -> bool {
     }
 }
 
-fn damaged(def: &TableDef) -> Error {
+pub(super) fn damaged(def: &TableDef) -> Error {
     Error::corrupt(format!("the catalog's entry of index {:?} is damaged", def.name))
 }
 
@@ -555,6 +556,11 @@ impl Derived for Index {
 
     fn discard(&self, attachment: &Attachment) {
         self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
+    }
+
+    /// Entries are no rows.
+    fn columns(&self) -> Option<&dyn Columns> {
+        None
     }
 }
 

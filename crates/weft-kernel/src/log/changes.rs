@@ -100,6 +100,20 @@ pub enum Change {
     Attach(Vec<FileId>, Vec<u8>),
 }
 
+impl Change {
+    /// The key of the row that changes; none: rows come as files.
+    pub fn key(&self) -> Option<&[u8]> {
+        match self {
+            Change::Insert { key, .. }
+            | Change::Update { key, .. }
+            | Change::Delete { key }
+            | Change::Put { key, .. }
+            | Change::Clear { key } => Some(key),
+            Change::Attach(..) => None,
+        }
+    }
+}
+
 /// One change as the log knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoggedChange {

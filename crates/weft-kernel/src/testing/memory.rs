@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus,
-    Location, Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
-    TableStatistics, TableWrites, Upkeep, Versions, VisitRow, Write,
+    Attachment, Base, Blind, Bulk, BulkReplace, Damage, Derived, FileSwitch, InPlace, Inspect, JobKind, JobOffer,
+    LayerStatus, Location, Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged,
+    Table, TableStatistics, TableWrites, Upkeep, Versions, VisitRow, Write,
 };
 use weft_env::File;
 use weft_env::sync::{Mutex, RwLock};
@@ -19,7 +19,7 @@ use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRe
 use crate::catalog::TableDef;
 use crate::fault::Fault;
 use crate::manifest::Edit;
-use crate::method::{Method, TableContext};
+use crate::method::{Method, TableContext, derives_nothing};
 use crate::step::Step;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -71,6 +71,10 @@ impl Method for MemoryMethod {
             }
         }
         Ok(Arc::new(table))
+    }
+
+    fn derive(&self, _: TableContext, _: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Err(derives_nothing(self.name()))
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

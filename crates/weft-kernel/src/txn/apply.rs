@@ -56,9 +56,9 @@ pub(crate) fn apply_writes(
     journal: &Journal,
     trouble: &mut dyn FnMut(&Relation, Error) -> Result<()>,
 ) -> Result<()> {
-    for (index, attachment) in journal.entries().filter(|(index, _)| !OwnDdl::drops(ddl, index.id())) {
-        let attached = index.index.attach(ts, &attachment.files);
-        attached.or_else(|error| trouble(&index.clone().into(), error))?;
+    for (relation, attachment) in journal.entries().filter(|(relation, _)| !OwnDdl::drops(ddl, relation.id())) {
+        let Some(derived) = relation.derived() else { continue };
+        derived.attach(ts, &attachment.files).or_else(|error| trouble(relation, error))?;
     }
     for state in &journal.tables {
         if state.writes.is_empty() || OwnDdl::drops(ddl, state.table.id()) {
@@ -67,6 +67,8 @@ pub(crate) fn apply_writes(
         let applied = state.table.table.apply(ts, &state.writes);
         applied.or_else(|error| trouble(&state.table.clone().into(), error))?;
         state.table.indexes().iter().for_each(|index| index.index.feed(ts, &state.writes));
+        let columns = state.table.column_indexes();
+        columns.iter().filter_map(|columns| columns.index.as_ref()).for_each(|index| index.feed(ts, &state.writes));
     }
     Ok(())
 }

@@ -11,12 +11,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use weft_contract::{Base, Derived};
+use weft_contract::Base;
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::apply::{apply_ddl, apply_writes};
 use super::core::Core;
-use super::journal::TableState;
+use super::journal::{TableState, discard};
 use super::own_ddl::OwnDdl;
 use super::recent::{Behind, COMMIT_BYTES, CommittedWrites, TableCommit};
 use super::transaction::Transaction;
@@ -260,7 +260,7 @@ impl Transaction {
             }
         }
         for (index, attachment) in self.journal.entries().filter(|(index, _)| !OwnDdl::drops(&self.ddl, index.id())) {
-            let (id, version) = (index.id(), index.def.schema.version);
+            let (id, version) = (index.id(), index.def().schema.version);
             encoder.attach(id, version, &attachment.files, &attachment.payload);
         }
         let mut chunked = false;
@@ -332,7 +332,7 @@ impl Transaction {
         there.for_each(|ddl| apply_ddl(catalog, ts, ddl));
         apply_writes(ts, &self.ddl, &self.journal, &mut |relation, error| match relation {
             Relation::Table(table) => give_up(table, ts, error),
-            Relation::Index(_) => Err(error),
+            Relation::Index(_) | Relation::Columns(_) => Err(error),
         })
     }
 
@@ -348,7 +348,7 @@ impl Transaction {
             }
         }
         for (index, attachment) in self.journal.entries().filter(|(index, _)| OwnDdl::drops(&self.ddl, index.id())) {
-            index.index.discard(attachment);
+            discard(index, attachment);
         }
         for ddl in &self.ddl {
             if let OwnDdl::Create(made) = ddl
@@ -379,6 +379,8 @@ fn give_up(table: &TableRef, ts: Timestamp, error: Error) -> Result<()> {
     }
     // What indexes get from here on may not be all, of rows that are put together from several commits.
     table.indexes().iter().for_each(|index| index.index.store().hold_cut_before(ts));
+    let columns = table.column_indexes();
+    columns.iter().filter_map(|columns| columns.index.as_ref()).for_each(|index| index.give_up(ts, &error));
     if table.table.give_up(ts, &told_at_commit(&table.def, ts, &error)) { Ok(()) } else { Err(error) }
 }
 

@@ -15,7 +15,8 @@ use weft_format::{Code, Error, Result, TableId, Timestamp};
 use super::journal::{Step, TableState};
 use super::own_ddl::OwnDdl;
 use super::transaction::{Transaction, undefined_table};
-use crate::catalog::{ForeignKey, IndexRef, NewTable, ObjectKind, Relation, SchemaId, TableDef, TableRef};
+use crate::catalog::{ColumnsRef, ForeignKey, IndexRef, NewTable, ObjectKind, Relation, SchemaId, TableDef, TableRef};
+use crate::index::NewColumnIndex;
 use crate::lock::{LockMode, LockName, Wait};
 use crate::method::TableContext;
 
@@ -69,6 +70,12 @@ impl Transaction {
         });
         self.check_foreign_keys(&referring)?;
         let altered = t.with_def(Arc::new(def));
+        let is_gone = |ordinal: usize| altered.def.schema.is_dropped(ordinal);
+        for columns in self.column_indexes_of(t) {
+            if NewColumnIndex::again(&columns.def)?.columns.iter().any(|&ordinal| is_gone(ordinal)) {
+                self.push_drop_columns(&columns);
+            }
+        }
         self.push_alter(t, &altered);
         Ok(altered)
     }
@@ -184,7 +191,7 @@ impl Transaction {
             None => self.core().catalog.newest(namespace, name).map(|entry| entry.relation),
         };
         let what = match taken {
-            Some(Relation::Index(_)) => "index",
+            Some(Relation::Index(_) | Relation::Columns(_)) => "index",
             Some(Relation::Table(_)) => "table",
             None => match self.newest_relation_object(namespace, name) {
                 Some(object) if object.kind == ObjectKind::View => "view",
@@ -239,6 +246,10 @@ impl Transaction {
                 self.journal.note(|| Step::Ddl);
             }
         }
+        let own = self.column_indexes_of(table);
+        let known = self.core().catalog.all().into_iter().filter(Relation::is_alive).filter_map(Relation::into_columns);
+        let known: Vec<ColumnsRef> = known.filter(|columns| columns.table() == table.id()).collect();
+        own.iter().chain(&known).for_each(|columns| self.push_drop_columns(columns));
         self.ddl.push(OwnDdl::Drop(table.clone().into()));
         self.journal.note(|| Step::Ddl);
     }
@@ -249,7 +260,7 @@ impl Transaction {
     }
 
     /// Fails for a definition that is not the one that counts now: of a relation that was dropped, or altered.
-    fn check_current(&self, def: &TableDef, drop_ts: Timestamp, committed_version: u32) -> Result<()> {
+    pub(super) fn check_current(&self, def: &TableDef, drop_ts: Timestamp, committed_version: u32) -> Result<()> {
         if OwnDdl::drops(&self.ddl, def.id) || drop_ts <= self.read_ts {
             return Err(undefined_table(&def.name));
         }

@@ -115,7 +115,7 @@ impl Transaction {
             let ts = if active(Fault::LIST_BUILT_EARLY) { read_ts } else { Timestamp::MAX };
             index.store().attach(&built.files, ts)?;
         }
-        self.journal.attach_entries(relation, built);
+        self.journal.attach_entries(relation.clone(), built);
         Ok(())
     }
 

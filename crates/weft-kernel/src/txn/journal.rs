@@ -9,11 +9,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_contract::{Attachment, Derived, Staged, TableWrites};
+use weft_contract::{Attachment, Staged, TableWrites};
 use weft_format::TableId;
 
 use super::constraint_modes::ConstraintModes;
-use crate::catalog::{IndexRef, TableRef};
+use crate::catalog::{Relation, TableRef};
 
 /// A point in a transaction to which it can be rolled back; the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) enum Step {
 pub(crate) struct Journal {
     pub(super) tables: Vec<TableState>,
     /// Files that were built for indexes, each with its index: what they have of the files of their tables.
-    entries: Vec<(IndexRef, Attachment)>,
+    entries: Vec<(Relation, Attachment)>,
     steps: Vec<Step>,
     /// Somebody asked for a mark, so steps are written down from here on.
     wanted: AtomicBool,
@@ -132,15 +132,15 @@ impl Journal {
     }
 
     /// Stages files with entries of an index.
-    pub(crate) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
+    pub(crate) fn attach_entries(&mut self, index: impl Into<Relation>, files: Attachment) {
         let says_something = !files.files.is_empty() || !files.payload.is_empty();
         assert!(says_something && files.replaced.is_none(), "entries follow from rows (traits 3)");
-        self.entries.push((index.clone(), files));
+        self.entries.push((index.into(), files));
         self.note(|| Step::Entries);
     }
 
     /// The files with entries of indexes.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&IndexRef, &Attachment)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&Relation, &Attachment)> {
         self.entries.iter().map(|(index, files)| (index, files))
     }
 
@@ -180,7 +180,7 @@ impl Journal {
                 }
                 Step::Entries => {
                     let (index, files) = self.entries.pop().expect("a step was noted for them");
-                    index.index.discard(&files);
+                    discard(&index, &files);
                 }
                 Step::Unbuild { table, at, attachment } => {
                     let before = self.unbuilt.len();
@@ -209,7 +209,7 @@ impl Journal {
                 state.table.discard(attachment);
             }
         }
-        self.entries.iter().for_each(|(index, files)| index.index.discard(files));
+        self.entries.iter().for_each(|(index, files)| discard(index, files));
     }
 
     /// Whether nothing is staged.
@@ -221,6 +221,11 @@ impl Journal {
         let state = self.tables.iter_mut().find(|state| state.table.def.id == table);
         Arc::make_mut(&mut state.expect("the table has a state: it was staged to").writes)
     }
+}
+
+/// Takes back files that were built for what is derived from a table.
+pub(super) fn discard(index: &Relation, files: &Attachment) {
+    index.derived().expect("who built files is open").discard(files);
 }
 
 /// What a staged row costs in memory beside its key and its row, about.

@@ -22,6 +22,7 @@
 mod apply;
 mod async_commits;
 mod bookkeeping;
+mod column_indexes;
 mod commit;
 mod constraint_modes;
 mod core;

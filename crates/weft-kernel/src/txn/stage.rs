@@ -265,7 +265,7 @@ impl Transaction {
                 let rows = files.rows;
                 let given: usize = batches.iter().map(RecordBatch::num_rows).sum();
                 assert!(rows == given as u64, "each row that was given is in the files that were built of them");
-                of_indexes.into_iter().for_each(|(index, files)| self.journal.attach_entries(&index, files));
+                of_indexes.into_iter().for_each(|(index, files)| self.journal.attach_entries(index, files));
                 self.journal.attach(t, Attachment { replaced, ..files });
                 Ok(rows)
             }

@@ -23,7 +23,7 @@ use crate::CancelToken;
 use crate::admission::Slot;
 use crate::catalog::{ObjectKind, Relation, SchemaId, TableDef, TableRef};
 use crate::fault::{self, Fault};
-use crate::index::INDEX_METHOD;
+use crate::index::{COLUMNS_METHOD, INDEX_METHOD};
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::options::Durability;
 use crate::options::EngineOptions;
@@ -420,7 +420,7 @@ impl Transaction {
     pub fn table_in(&self, namespace: SchemaId, name: &str) -> Result<TableRef> {
         match self.relation(namespace, name) {
             Some(Relation::Table(found)) => Ok(found),
-            Some(Relation::Index(_)) => {
+            Some(Relation::Index(_) | Relation::Columns(_)) => {
                 Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table"))
             }
             None => Err(undefined_table(name)),
@@ -447,7 +447,7 @@ impl Transaction {
     /// All tables, by id, own DDL included.
     pub fn tables(&self) -> Vec<Arc<TableDef>> {
         let mut tables = self.relations();
-        tables.retain(|def| def.method != INDEX_METHOD);
+        tables.retain(|def| def.method != INDEX_METHOD && def.method != COLUMNS_METHOD);
         tables
     }
 

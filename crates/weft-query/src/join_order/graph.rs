@@ -1,7 +1,7 @@
 //! The graph of a tree's parts: rows, values of columns, keys.
 //!
 //! ```text
-//!   o_custkey = c_custkey              columns of orders (1 to 150,000: so many values) and customer (its key): one class
+//!   o_custkey = c_custkey              orders (1 to 150,000: so many values) and customer (its key): a class of two
 //!   n_name = 'CHINA'                   1 of 25 rows of nation
 //!   s_w_id * s_i_id = su_suppkey       an expression of one relation is a column, too
 //!   a.x + b.y = c.z                    an edge from {a, b} to c

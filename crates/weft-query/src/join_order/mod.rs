@@ -28,7 +28,7 @@ use datafusion::logical_expr::logical_plan::{Filter, Join, Projection};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
-use parts::Parts;
+use parts::{Parts, is_inner_join};
 
 /// More relations than this are joined by the engine's rule.
 const RELATIONS_MAX: usize = 64;
@@ -88,10 +88,6 @@ fn sunk(plan: LogicalPlan) -> Result<LogicalPlan> {
         Some(condition) => Ok(LogicalPlan::Filter(Filter::try_new(condition, Arc::new(joined))?)),
         None => Ok(joined),
     }
-}
-
-fn is_inner_join(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::Join(join) if join.join_type == JoinType::Inner)
 }
 
 /// Puts the joins of one tree into order; below its relations go on.

@@ -1,7 +1,8 @@
 //! A tree of inner joins taken apart.
 //!
 //! ```text
-//!   Filter a.x > 1 (a ⋈ b ON a.x = b.x) ⋈ c ON b.y < c.y      relations a, b, c      conditions a.x > 1, a.x = b.x, b.y < c.y
+//!   Filter a.x > 1 (a ⋈ b ON a.x = b.x) ⋈ c ON b.y < c.y
+//!     relations a, b, c      conditions a.x > 1, a.x = b.x, b.y < c.y
 //! ```
 //!
 //! 1. Relations are sorted by the name of their first column, which FROM's order has no part in.
@@ -59,8 +60,7 @@ impl Parts {
                 self.take(Arc::unwrap_or_clone(right));
             }
             // Conditions right above joins within the tree.
-            LogicalPlan::Filter(Filter { predicate, input, .. }) if matches!(&*input, LogicalPlan::Join(join) if join.join_type == JoinType::Inner) =>
-            {
+            LogicalPlan::Filter(Filter { predicate, input, .. }) if is_inner_join(&input) => {
                 self.conditions.extend(split_conjunction_owned(predicate));
                 self.take(Arc::unwrap_or_clone(input));
             }
@@ -86,4 +86,9 @@ impl Parts {
         let is_between = !left.1.is_empty() && !right.1.is_empty() && !left.1.meets(right.1);
         is_between.then_some(Equality { left, right, takes_nulls: *op == Operator::IsNotDistinctFrom })
     }
+}
+
+/// Whether a plan is an inner join.
+pub(super) fn is_inner_join(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Join(join) if join.join_type == JoinType::Inner)
 }

@@ -1,9 +1,11 @@
 //! Definitions of indexes.
 
-use sqlparser::ast::{CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint};
+use sqlparser::ast::{
+    CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, OrderByOptions, UniqueConstraint,
+};
 use weft_expr::Local;
 use weft_format::{Code, Error, Result};
-use weft_kernel::index::NewIndex;
+use weft_kernel::index::{NewColumnIndex, NewIndex};
 use weft_kernel::{TableRef, Transaction};
 
 use super::index_parts::{part_name, part_of};
@@ -14,6 +16,25 @@ use crate::row::{TableShape, index_predicate};
 /// The most columns of an index, as in PostgreSQL.
 const INDEX_COLUMNS_MAX: usize = 32;
 
+/// An index to be made: of entries, or of columns.
+pub(crate) enum AnyIndex {
+    Entries(NewIndex),
+    Columns(NewColumnIndex),
+}
+
+impl AnyIndex {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            AnyIndex::Entries(new) => &new.name,
+            AnyIndex::Columns(new) => &new.name,
+        }
+    }
+}
+
+/// The method of column indexes, as CREATE INDEX names it.
+const COLUMNS: &str = "columns";
+
 /// The index that a CREATE INDEX of a session asks for; `is_taken` says whether a table or an index has a name.
 pub(crate) fn new_index(
     create: &CreateIndex,
@@ -22,7 +43,15 @@ pub(crate) fn new_index(
     source: &str,
     local: &Local,
     is_taken: &dyn Fn(&str) -> bool,
-) -> Result<NewIndex> {
+) -> Result<AnyIndex> {
+    let in_parser = match &create.using {
+        None | Some(IndexType::BTree) => None,
+        Some(other) => Some(other.to_string().to_lowercase()),
+    };
+    let method = in_parser.as_deref().or(method);
+    if method == Some(COLUMNS) {
+        return column_index(create, table, source, is_taken).map(AnyIndex::Columns);
+    }
     refuse_clauses(create, method)?;
     let shape = TableShape::bind(table)?;
     let mut parts = Vec::with_capacity(create.columns.len());
@@ -47,24 +76,63 @@ pub(crate) fn new_index(
         None => free_name(&index_base(table, create), "idx", is_taken),
     };
     check_length(&name)?;
-    Ok(NewIndex { include, predicate, ..NewIndex::on(name, parts, create.unique) })
+    Ok(AnyIndex::Entries(NewIndex { include, predicate, ..NewIndex::on(name, parts, create.unique) }))
+}
+
+/// `CREATE INDEX ... USING columns (a, b)`: which columns of the rows are kept as columns beside the table.
+fn column_index(
+    create: &CreateIndex,
+    table: &TableRef,
+    source: &str,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Result<NewColumnIndex> {
+    let lacks = |what: &str| Error::new(Code::FeatureNotSupported, format!("access method \"{COLUMNS}\" {what}"));
+    if create.unique {
+        return Err(lacks("does not support unique indexes").hint("uniqueness is kept by an index of its own"));
+    }
+    if !create.include.is_empty() {
+        return Err(lacks("does not support included columns").hint("name them among the columns"));
+    }
+    if create.predicate.is_some() {
+        return Err(lacks("does not support a condition").hint("it has all rows: leave WHERE out"));
+    }
+    refuse_options(create)?;
+    let mut columns = Vec::with_capacity(create.columns.len());
+    for column in &create.columns {
+        let SqlExpr::Identifier(ident) = &column.column.expr else {
+            return Err(lacks("does not support expressions").hint("name the columns that they read"));
+        };
+        if column.operator_class.is_some() || column.column.options != OrderByOptions::default() {
+            return Err(lacks("does not support ASC, DESC, NULLS and operator classes").hint("leave them out"));
+        }
+        let ordinal = ordinal_of(table, &fold(ident)).map_err(|error| place(error, source, ident.span))?;
+        if !columns.contains(&ordinal) {
+            columns.push(ordinal);
+        }
+    }
+    let name = match &create.name {
+        Some(name) => table_name(name)?,
+        None => free_name(&index_base(table, create), "idx", is_taken),
+    };
+    check_length(&name)?;
+    Ok(NewColumnIndex::new(name, columns))
 }
 
 fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
-    let in_parser = match &create.using {
-        None | Some(IndexType::BTree) => None,
-        Some(other) => Some(other.to_string().to_lowercase()),
-    };
-    match in_parser.as_deref().or(method) {
+    match method {
         None | Some("btree") => {}
         Some(known @ ("hash" | "gist" | "gin" | "brin" | "spgist")) => {
             return Err(refused(&format!("USING {known}")).hint("USING btree, or leave USING out"));
         }
         Some(other) => {
             let message = format!("access method \"{other}\" does not exist");
-            return Err(Error::new(Code::UndefinedObject, message).hint("indexes have the method btree"));
+            return Err(Error::new(Code::UndefinedObject, message).hint("indexes have the method btree or columns"));
         }
     }
+    refuse_options(create)
+}
+
+fn refuse_options(create: &CreateIndex) -> Result<()> {
     let clauses = [
         (create.nulls_distinct == Some(false), "NULLS NOT DISTINCT", "declare the columns NOT NULL"),
         (!create.with.is_empty(), "WITH", "leave it out"),

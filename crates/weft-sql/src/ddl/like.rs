@@ -20,6 +20,7 @@ use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, TableRef, Transaction};
 use weft_pgcatalog::quoted;
 
+use super::AnyIndex;
 use super::building::{Building, NewCheck, check_column_name};
 use super::comment::{self, About};
 use super::pieces::{NO_INHERIT, NewUnique, marked, without_table};
@@ -94,7 +95,9 @@ impl Copied {
             let Statement::CreateIndex(create) = *statement else { return Err(damaged()) };
             let is_taken = |name: &str| resolve::is_taken(txn, namespace, name);
             let new = super::new_index(&create, None, table, text, local, &is_taken)?;
-            txn.create_index(table, new)?;
+            if let AnyIndex::Entries(new) = new {
+                txn.create_index(table, new)?;
+            }
         }
         for (column, text) in &self.comments {
             if let Some(ordinal) = table.def.schema.visible_ordinal(column) {

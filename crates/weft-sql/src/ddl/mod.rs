@@ -33,5 +33,5 @@ pub(crate) mod sequence;
 pub(crate) use alter::{Altering, emptied, has_rows, move_object, move_table, rename_relation, truncate};
 pub(crate) use building::check_default;
 pub(crate) use create::{create_asked, new_table, table_of_query};
-pub(crate) use index::{create_uniques, new_index};
+pub(crate) use index::{AnyIndex, create_uniques, new_index};
 pub(crate) use pieces::{NO_INHERIT, NOT_VALID, NewUnique, ON_COMMIT, with_mark};

@@ -102,7 +102,7 @@ impl Writing<'_> {
             let (namespace, own) = match resolve::relation(self.txn, &known_as) {
                 Some(Relation::Table(table)) => (table.def.namespace, table.def.name.clone()),
                 Some(Relation::Object(object)) => (object.namespace, object.name.clone()),
-                Some(Relation::Index(..)) => return Ok(()),
+                Some(Relation::Index(..) | Relation::Columns(..)) => return Ok(()),
                 None => return Err(resolve::undefined(&known_as)),
             };
             (resolve::schema_name(self.txn, namespace), own)

@@ -50,6 +50,9 @@ fn object_of(relation: Relation) -> Result<Object> {
         Relation::Index(_, index) => {
             Err(Error::new(Code::WrongObjectType, format!("\"{}\" is an index", index.name())))
         }
+        Relation::Columns(_, columns) => {
+            Err(Error::new(Code::WrongObjectType, format!("\"{}\" is an index", columns.def.name)))
+        }
     }
 }
 

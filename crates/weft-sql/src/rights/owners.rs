@@ -198,8 +198,9 @@ fn owned_relation(who: &mut Who<'_>, name: &ObjectName, if_exists: bool) -> Resu
             }
             Ok(Some((of, Some(object.namespace), word, object.name.clone())))
         }
-        Some(Relation::Index(_, index)) => {
-            let error = Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{}\"", index.name()));
+        Some(Relation::Index(..) | Relation::Columns(..)) => {
+            let name = resolve::split(&known_as).1;
+            let error = Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{name}\""));
             Err(error.hint("Change the ownership of the index's table, instead."))
         }
         None if if_exists => {

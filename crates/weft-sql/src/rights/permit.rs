@@ -236,6 +236,7 @@ fn of_relation(relation: &Relation) -> (u32, &'static str, String) {
     match relation {
         Relation::Table(table) => (FIRST + table.def.oid, "table", table.def.name.clone()),
         Relation::Index(table, index) => (FIRST + table.def.oid, "index", index.name().to_string()),
+        Relation::Columns(table, columns) => (FIRST + table.def.oid, "index", columns.def.name.clone()),
         Relation::Object(object) => {
             let need = Need::of_object(object, Rights::NONE);
             (need.oid, need.word, need.name)

@@ -361,6 +361,7 @@ impl Caller<'_, '_> {
         let id = match resolve::relation(work.txn, &name) {
             Some(Relation::Table(table)) => table.def.oid,
             Some(Relation::Index(_, index)) => index.id().0,
+            Some(Relation::Columns(_, columns)) => columns.def.oid,
             Some(Relation::Object(object)) => object.id,
             None => return Err(resolve::undefined(&name)),
         };

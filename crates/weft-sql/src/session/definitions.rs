@@ -308,7 +308,7 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
         match relation {
             Relation::Table(table) if is_materialized(&table.def) => return Err(not_a_table(&table.def.name)),
             Relation::Table(table) => ddl::move_table(work.txn, &table, to)?,
-            Relation::Index(..) => {
+            Relation::Index(..) | Relation::Columns(..) => {
                 let message = format!("\"{own}\" is not a table, view or sequence");
                 return Err(Error::new(Code::WrongObjectType, message));
             }
@@ -345,7 +345,7 @@ pub(super) fn create_index(
             Some(Relation::Table(table)) => table,
             Some(other) => {
                 let what = match other {
-                    Relation::Index(..) => "indexes",
+                    Relation::Index(..) | Relation::Columns(..) => "indexes",
                     Relation::Object(object) if object.kind == ObjectKind::View => "views",
                     _ => "sequences",
                 };
@@ -359,13 +359,16 @@ pub(super) fn create_index(
         let namespace = table.def.namespace;
         let is_taken = |name: &str| resolve::is_taken(work.txn, namespace, name);
         let new = ddl::new_index(create, method, &table, source, &work.local, &is_taken)?;
-        if create.if_not_exists && is_taken(&new.name) {
-            let message = format!("relation \"{}\" already exists, skipping", new.name);
+        if create.if_not_exists && is_taken(new.name()) {
+            let message = format!("relation \"{}\" already exists, skipping", new.name());
             work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(message) });
             return Ok(Outcome::done(Tag::Done("CREATE INDEX")));
         }
-        check_free(work.txn, namespace, &new.name)?;
-        work.txn.create_index(&table, new)?;
+        check_free(work.txn, namespace, new.name())?;
+        match new {
+            ddl::AnyIndex::Entries(new) => drop(work.txn.create_index(&table, new)?),
+            ddl::AnyIndex::Columns(new) => drop(work.txn.create_column_index(&table, new)?),
+        }
         Ok(Outcome::done(Tag::Done("CREATE INDEX")))
     })
 }
@@ -375,6 +378,11 @@ pub(super) fn drop_indexes(session: &mut Session, names: &[ObjectName], if_exist
         work.check_writable("DROP INDEX")?;
         for name in names {
             let name = table_name(name)?;
+            if let Some(Relation::Columns(table, columns)) = resolve::relation(work.txn, &name) {
+                work.permit.check_drops(&Relation::Columns(table, columns.clone()))?;
+                work.txn.drop_column_index_in(columns.def.namespace, &columns.def.name)?;
+                continue;
+            }
             match resolve::index(work.txn, &name) {
                 Some((table, index)) if index.is_constraint() => {
                     return Err(of_constraint(&index.name(), &table.def.name));

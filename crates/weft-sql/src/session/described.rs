@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use weft_format::Result;
 use weft_format::enums;
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
-use weft_kernel::index::{Index as KernelIndex, IndexPart};
+use weft_kernel::index::{Index as KernelIndex, IndexPart, NewColumnIndex};
 use weft_kernel::table::Table as KernelTable;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{
@@ -273,6 +273,19 @@ fn indexes(made: &mut Making, txn: &Transaction, table: &TableRef, def: &TableDe
             primary: false,
             constraint: index.is_constraint(),
             predicate,
+            of_columns: false,
+        });
+    }
+    for columns in txn.column_indexes_of(table) {
+        let Ok(new) = NewColumnIndex::again(&columns.def) else { continue };
+        made.objects.indexes.push(Index {
+            oid: FIRST + columns.def.oid,
+            schema: schema_oid(columns.def.namespace),
+            name: columns.def.name.clone(),
+            table: oid,
+            parts: new.columns.iter().map(|ordinal| (own.at(*ordinal), String::new())).collect(),
+            of_columns: true,
+            ..Index::default()
         });
     }
 }

@@ -55,7 +55,7 @@ fn relation(txn: &Transaction, name: &str) -> Result<Relation> {
     let found = resolve::relation(txn, name).ok_or_else(|| resolve::undefined(name))?;
     let is_sequence = matches!(&found, Relation::Object(object) if object.kind == ObjectKind::Sequence);
     let is_materialized = matches!(&found, Relation::Table(table) if is_materialized(&table.def));
-    if is_sequence || is_materialized || matches!(found, Relation::Index(..)) {
+    if is_sequence || is_materialized || matches!(found, Relation::Index(..) | Relation::Columns(..)) {
         let message = format!("\"{}\" is not a table or view", resolve::shown(name));
         return Err(Error::new(Code::WrongObjectType, message).hint("lock the table that it belongs to"));
     }
@@ -70,7 +70,9 @@ fn check_rights(permit: &Permit, relation: &Relation, mode: TableLock) -> Result
         _ => &[Rights::UPDATE, Rights::DELETE, Rights::TRUNCATE],
     };
     let need = |rights: Rights| match relation {
-        Relation::Table(table) | Relation::Index(table, _) => Need::of_table(&table.def, rights),
+        Relation::Table(table) | Relation::Index(table, _) | Relation::Columns(table, _) => {
+            Need::of_table(&table.def, rights)
+        }
         Relation::Object(object) => Need::of_object(object, rights),
     };
     let mut result = Ok(());

@@ -152,7 +152,7 @@ pub(super) fn drop_relations(
                         drop_object(work.txn, &object, cascade, work.notices)?;
                     }
                 }
-                Relation::Index(..) => {}
+                Relation::Index(..) | Relation::Columns(..) => {}
             }
         }
         Ok(Outcome::done(Tag::Done(tag)))
@@ -222,7 +222,7 @@ impl Kind {
         let what = match other {
             Relation::Table(table) if is_materialized(&table.def) => "MATERIALIZED VIEW",
             Relation::Table(_) => "TABLE",
-            Relation::Index(..) => "INDEX",
+            Relation::Index(..) | Relation::Columns(..) => "INDEX",
             Relation::Object(object) if object.kind == ObjectKind::View => "VIEW",
             Relation::Object(_) => "SEQUENCE",
         };
@@ -302,6 +302,7 @@ pub(super) fn comment_on(
                     match found {
                         Some(Relation::Table(table)) => About::Relation(table.def.oid),
                         Some(Relation::Index(_, index)) => About::Relation(index.id().0),
+                        Some(Relation::Columns(_, columns)) => About::Relation(columns.def.oid),
                         Some(Relation::Object(object)) => About::Relation(object.id),
                         None => return Err(resolve::undefined(&name)),
                     }

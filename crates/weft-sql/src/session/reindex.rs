@@ -66,6 +66,10 @@ fn one(work: &mut Work<'_>, name: &str) -> Result<()> {
             work.permit.check_owns(&Relation::Index(table.clone(), index.clone()))?;
             work.txn.rebuild_index(table.def.namespace, &index.name())
         }
+        Some(Relation::Columns(table, columns)) => {
+            work.permit.check_owns(&Relation::Columns(table, columns.clone()))?;
+            work.txn.rebuild_column_index(columns.def.namespace, &columns.def.name)
+        }
         Some(_) => {
             let message = format!("\"{}\" is not an index", resolve::shown(name));
             Err(Error::new(Code::WrongObjectType, message))
@@ -123,5 +127,9 @@ fn all_of(work: &mut Work<'_>, table: &TableRef) -> Result<usize> {
     for index in &indexes {
         work.txn.rebuild_index(index.def.namespace, &index.def.name)?;
     }
-    Ok(indexes.len())
+    let columns = work.txn.column_indexes_of(table);
+    for index in &columns {
+        work.txn.rebuild_column_index(index.def.namespace, &index.def.name)?;
+    }
+    Ok(indexes.len() + columns.len())
 }

@@ -161,7 +161,7 @@ fn below(txn: &Transaction, name: &ObjectName) -> Option<Below> {
     match resolve::relation(txn, &name)? {
         Relation::Table(table) => (!is_materialized(&table.def)).then_some(Below::Table(table)),
         Relation::Object(object) => (object.kind == ObjectKind::View).then_some(Below::View(object)),
-        Relation::Index(..) => None,
+        Relation::Index(..) | Relation::Columns(..) => None,
     }
 }
 

@@ -65,6 +65,9 @@ impl Store {
             let part = before.part(*file).expect("what is removed was looked for in columns_after");
             self.ended_in(part, switch.cut, &mut ended)?;
         }
+        if self.is_derived {
+            self.take_marks_over(&before, &payload, switch.cut);
+        }
         let rows = self.rows_behind(&before, switch.cut, &mut ended)?;
         if !active(faults::FOLLOW_WITHOUT_MARKS) {
             self.mark_followed(&added, &ended)?;
@@ -82,6 +85,17 @@ impl Store {
         let limit = self.droppable(switch.cut);
         self.layout().parts().iter().for_each(|part| part.marks.forget(limit));
         Ok(())
+    }
+
+    /// Marks of parts that stay, which this node may not have set (derived 3).
+    fn take_marks_over(&self, before: &Layout, payload: &Payload, cut: Timestamp) {
+        for (file, positions) in &payload.marks {
+            let Some(part) = before.part(*file) else { continue };
+            let missing = positions.iter().filter(|position| !part.marks.is_marked(**position));
+            missing.for_each(|position| {
+                part.marks.set(*position, cut);
+            });
+        }
     }
 
     /// What the payload says of files is what the edit says.
@@ -164,6 +178,10 @@ impl Store {
 
     fn behind(&self, table: &Arc<RowTable>, cut: Timestamp, ended: &mut Vec<Ended>) -> Result<Arc<RowTable>> {
         if table.from > cut {
+            if self.is_derived {
+                // Derived 3.
+                table.for_each(|key, place| ended.push((key.to_vec(), place.chunk.insert_ts(place.slot))));
+            }
             return Ok(table.clone());
         }
         let (shape, budget) = (self.shape(), self.context.services.row_budget().clone());
@@ -173,6 +191,10 @@ impl Store {
         table.for_each(|key, place| {
             let (began, death) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
             if began > cut {
+                if self.is_derived {
+                    // Derived 3.
+                    ended.push((key.to_vec(), began));
+                }
                 later.push((began, key.to_vec(), place.clone()));
             } else if death > cut && death != Timestamp::MAX {
                 ended.push((key.to_vec(), death));
@@ -205,13 +227,19 @@ impl Store {
                 Ok(position) => position.map(|position| Ok((part, position))),
                 Err(error) => Some(Err(error)),
             });
-            let Some((part, position)) = found.transpose()? else {
+            let found = found.transpose()?;
+            if found.is_none() && self.is_derived {
+                continue;
+            }
+            let Some((part, position)) = found else {
                 let name = &self.context.def.name;
                 return Err(Error::corrupt(format!(
                     "a row of table \"{name}\" that ended at {death} is in no file of the switch in the log"
                 )));
             };
-            part.marks.set(position, *death);
+            if !self.is_derived || !part.marks.is_marked(position) {
+                part.marks.set(position, *death);
+            }
         }
         Ok(())
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, Fields, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions};
+use weft_contract::{
+    Blind, Bulk, BulkReplace, Derived, Fields, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions,
+};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
@@ -12,6 +14,7 @@ use weft_kernel::fault::Fault;
 use weft_kernel::method::{Method, TableContext};
 use weft_kernel::step::Step;
 
+use super::derived::DerivedRows;
 use super::faults;
 use super::job_kinds;
 use super::options::{Conflict, Options};
@@ -85,6 +88,10 @@ impl Method for ColumnMethod {
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
         Ok(Arc::new(Store::open(context, &recovered)?))
+    }
+
+    fn derive(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Ok(Arc::new(DerivedRows::open(context, &recovered)?))
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

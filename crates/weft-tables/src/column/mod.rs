@@ -11,6 +11,7 @@
 //!    ├─ write      what is committed comes in
 //!    ├─ reconcile  what blind writes replace
 //!    ├─ replace    versions ended in bulk                 └─ scan/      partitions of Arrow batches
+//!    ├─ derived   rows of some columns of another table, fed by it: a column index
 //!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
 //!                  check (alive) · status
 //! ```
@@ -27,6 +28,7 @@ mod chunk;
 mod claim;
 mod columns;
 mod convert;
+mod derived;
 mod encode_runs;
 pub mod faults;
 mod file_writer;

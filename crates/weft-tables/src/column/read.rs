@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::{Fields, Newest, Read, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{FieldTest, Fields, Newest, Read, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
 use super::layout::Site;
@@ -75,7 +75,7 @@ impl Read for Store {
     }
 
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
-        self.start_scan(schema, request, Vec::new())
+        self.start_scan(schema, request, (Vec::new(), Vec::new()))
     }
 
     fn statistics(&self) -> TableStatistics {
@@ -84,7 +84,13 @@ impl Read for Store {
 }
 
 impl Fields for Store {
-    fn scan_fields(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput> {
-        self.start_scan(schema, request, fields)
+    fn scan_fields(
+        &self,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        fields: Vec<ScanField>,
+        tests: Vec<FieldTest>,
+    ) -> Result<ScanOutput> {
+        self.start_scan(schema, request, (fields, tests))
     }
 }

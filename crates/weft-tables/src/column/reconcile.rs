@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// A row that has the key and nothing else.
-    fn row_of_key(&self, key: &[u8]) -> Result<Arc<[u8]>> {
+    pub(crate) fn row_of_key(&self, key: &[u8]) -> Result<Arc<[u8]>> {
         let shape = self.shape();
         let mut values = vec![Value::Null; shape.codec.column_count()];
         for (&ordinal, value) in shape.schema.key.iter().zip(self.keys.decode(key)?) {

@@ -110,6 +110,8 @@ pub(crate) struct Store {
     /// A conversion is under way; there is one at a time, oldest row table first.
     pub(crate) converting: AtomicBool,
     pub(crate) dropped: AtomicBool,
+    /// Its rows are those of another table, which feeds them (`derived.rs`).
+    pub(crate) is_derived: bool,
     /// Since when a commit could not be installed.
     pub(crate) given_up: GivenUp,
     /// Bulk-built parts that no installation has taken yet.
@@ -158,6 +160,7 @@ impl Store {
             last_change: AtomicU64::new(recovered.cut.0),
             converting: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
+            is_derived: false,
             given_up: GivenUp::new(faults::FORGET_GIVEN_UP),
             built: Mutex::new(Vec::new()),
             #[cfg(feature = "faults")]

@@ -39,6 +39,7 @@ fn options(seed: u64) -> Options {
         keys: [40, 200, 3000][(seed / 3 % 3) as usize],
         rows_max: 12,
         look_every: 7,
+        columns: false,
         table,
         row_table_bytes,
     }

@@ -43,19 +43,7 @@ impl Write for Store {
             return Ok(());
         }
         self.apply_locked(ts, writes, &attached)?;
-        if self.options.incremental == Incremental::Columns {
-            let (shape, layout) = (self.shape(), self.layout());
-            layout.row_table_of(ts).encode(&shape.schema, &shape.codec)?;
-        }
-        self.note_change(ts);
-        let layout = self.layout();
-        if self.is_row_table_full(&layout) {
-            self.freeze_active(self.context.services.last_sequenced().max(self.last_change()));
-            self.context.services.wake_jobs();
-        } else if !self.converting.load(Ordering::Acquire) && self.convertible(&layout).is_some() {
-            self.context.services.wake_jobs();
-        }
-        Ok(())
+        self.taken_in(ts)
     }
 
     fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
@@ -88,6 +76,23 @@ impl Blind for Store {
 }
 
 impl Store {
+    /// What follows when the versions of a commit are in. The caller holds the mark lock.
+    pub(crate) fn taken_in(&self, ts: Timestamp) -> Result<()> {
+        if self.options.incremental == Incremental::Columns {
+            let (shape, layout) = (self.shape(), self.layout());
+            layout.row_table_of(ts).encode(&shape.schema, &shape.codec)?;
+        }
+        self.note_change(ts);
+        let layout = self.layout();
+        if self.is_row_table_full(&layout) {
+            self.freeze_active(self.context.services.last_sequenced().max(self.last_change()));
+            self.context.services.wake_jobs();
+        } else if !self.converting.load(Ordering::Acquire) && self.convertible(&layout).is_some() {
+            self.context.services.wake_jobs();
+        }
+        Ok(())
+    }
+
     /// `attached` has the parts of each attachment. The caller holds the mark lock.
     fn apply_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Vec<Arc<Part>>]) -> Result<()> {
         for (attachment, parts) in writes.attachments.iter().zip(attached) {

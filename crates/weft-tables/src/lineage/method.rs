@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, Versions};
+use weft_contract::{Blind, Bulk, BulkReplace, Derived, InPlace, JobKind, RecoveredTable, Table, Versions};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{Error, FileId, Result};
 use weft_kernel::TableDef;
 use weft_kernel::fault::Fault;
-use weft_kernel::method::{Method, TableContext};
+use weft_kernel::method::{Method, TableContext, derives_nothing};
 use weft_kernel::step::Step;
 
 use super::faults;
@@ -84,6 +84,10 @@ impl Method for LineageMethod {
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
         Ok(Arc::new(Store::open(context, &recovered, self.gate_waits.clone())?))
+    }
+
+    fn derive(&self, _: TableContext, _: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Err(derives_nothing(self.name()))
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

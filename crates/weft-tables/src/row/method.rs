@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, TableDef, Versions};
+use weft_contract::{Blind, Bulk, BulkReplace, Derived, InPlace, JobKind, RecoveredTable, Table, TableDef, Versions};
 use weft_env::File;
 use weft_format::{Error, FileId, Result};
 use weft_kernel::fault::Fault;
-use weft_kernel::method::{Method, TableContext};
+use weft_kernel::method::{Method, TableContext, derives_nothing};
 use weft_kernel::step::Step;
 
 use super::bytes::{DiskPage, FURTHER};
@@ -75,6 +75,10 @@ impl Method for RowMethod {
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
         Ok(Store::open(context, &recovered, &self.pools)?)
+    }
+
+    fn derive(&self, _: TableContext, _: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Err(derives_nothing(self.name()))
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

@@ -18,6 +18,7 @@ fn conform(seed: u64, page_bytes: usize, keys: u64) {
         keys,
         rows_max: 12,
         look_every: 7,
+        columns: false,
         table: BTreeMap::from([("page_bytes".to_owned(), page_bytes.to_string())]),
         row_table_bytes: 20_000,
     };

@@ -10,6 +10,7 @@
 //!          one
 //! ```
 
+mod columns;
 mod followed;
 mod replaced;
 mod versions;
@@ -24,13 +25,14 @@ use weft_env::Env;
 use weft_format::{
     ArrayValue, Code, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
 };
+use weft_kernel::index::STORED_BY;
 use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, Follower, History, NewTable, TableRef, Transaction};
 
 use super::model::Model;
 use super::random::Prng;
 use super::rows::scan_rows;
-use crate::column::rows_to_batch;
+use crate::column::{column_method, rows_to_batch};
 
 /// What a history is made of.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub struct Options {
     pub table: BTreeMap<String, String>,
     /// The engine's row table size.
     pub row_table_bytes: u64,
+    /// Whether the table has a column index now and then.
+    pub columns: bool,
 }
 
 /// The name of the suite's table.
@@ -116,6 +120,15 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
     suite.look();
     assert!(suite.went_on * options.look_every * 4 > options.steps, "it is followed {} times", suite.went_on);
     assert!(suite.went_back > 0, "no snapshot of the past was there");
+    assert!(suite.by_columns > 0 || !options.columns, "no scan was answered by a column index");
+    suite.refuses_columns();
+}
+
+/// A scan, and what it gives, in order.
+struct Scanned<'a> {
+    projection: &'a [usize],
+    predicates: &'a [Predicate],
+    expected: &'a [Vec<Value>],
 }
 
 struct Suite {
@@ -138,6 +151,17 @@ struct Suite {
     promised: Option<Timestamp>,
     /// How many snapshots of the past were there.
     went_back: u64,
+    /// How many scans a column index has answered.
+    by_columns: u64,
+}
+
+/// The method of the suite, and the one that column indexes are stored by.
+fn methods(method: &Arc<dyn Method>) -> Vec<Arc<dyn Method>> {
+    let mut methods = vec![method.clone()];
+    if method.name() != STORED_BY {
+        methods.push(column_method());
+    }
+    methods
 }
 
 fn engine_options(options: &Options) -> EngineOptions {
@@ -151,7 +175,7 @@ fn engine_options(options: &Options) -> EngineOptions {
 
 impl Suite {
     fn new(method: Arc<dyn Method>, env: Env, dir: PathBuf, options: Options) -> Suite {
-        let engine = Engine::open(env.clone(), &dir, vec![method.clone()], engine_options(&options)).expect("opens");
+        let engine = Engine::open(env.clone(), &dir, methods(&method), engine_options(&options)).expect("opens");
         let mut txn = engine.begin().expect("begins");
         let mut table = NewTable::new(TABLE, schema(), method.name());
         table.options = options.table.clone();
@@ -173,6 +197,7 @@ impl Suite {
             made,
             promised: None,
             went_back: 0,
+            by_columns: 0,
         }
     }
 
@@ -183,6 +208,9 @@ impl Suite {
     }
 
     fn step(&mut self) {
+        if self.options.columns && self.random.below(12) == 0 {
+            return self.change_columns();
+        }
         match self.random.below(45) {
             0..=21 => self.transaction(),
             22..=24 => self.engine.freeze().expect("freezes"),
@@ -419,9 +447,9 @@ impl Suite {
         }
         // The other half: as if the process had been killed after its last commit.
         let (dir, options) = (self.dir.clone(), engine_options(&self.options));
-        let scratch = Engine::open(self.env.clone(), &dir.join("other"), vec![self.method.clone()], options.clone());
+        let scratch = Engine::open(self.env.clone(), &dir.join("other"), methods(&self.method), options.clone());
         drop(std::mem::replace(&mut self.engine, scratch.expect("opens")));
-        self.engine = Engine::open(self.env.clone(), &dir, vec![self.method.clone()], options).expect("opens again");
+        self.engine = Engine::open(self.env.clone(), &dir, methods(&self.method), options).expect("opens again");
     }
 
     fn look(&mut self) {
@@ -481,7 +509,8 @@ impl Suite {
         }
         let (partitions, batch_rows) = (self.random.below(3) as usize + 1, [7, 8192][self.random.below(2) as usize]);
         let ts = view.read_ts;
-        let mut found = scan_rows(table, view, &projection, &predicates, partitions, batch_rows).expect("scans");
+        let mut found =
+            scan_rows(table, view.clone(), &projection, &predicates, partitions, batch_rows).expect("scans");
         let mut expected: Vec<Vec<Value>> = state
             .values()
             .filter(|row| {
@@ -494,6 +523,10 @@ impl Suite {
         let seed = self.options.seed;
         assert_eq!(found.len(), expected.len(), "seed {seed}: rows at {ts} where {predicates:?}");
         assert!(found == expected, "seed {seed}: rows at {ts} of {projection:?} where {predicates:?}");
+        if self.options.columns {
+            let (projection, predicates, expected) = (&projection[..], &predicates[..], &expected[..]);
+            self.look_at_columns(table, view, Scanned { projection, predicates, expected });
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus,
-    Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep,
-    Versions, Write,
+    Blind, Bulk, BulkReplace, Damage, Derived, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus, Newest,
+    PartStatus, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut,
+    Upkeep, Versions, Write,
 };
 use weft_env::File;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -44,6 +44,10 @@ impl Method for Plain {
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
         Ok(Arc::new(PlainTable(self.0.open(context, recovered)?)))
+    }
+
+    fn derive(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        self.0.derive(context, recovered)
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

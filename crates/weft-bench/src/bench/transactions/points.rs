@@ -70,7 +70,7 @@ fn work<'a>(kind: usize, place: Place, session: &mut Session) -> Result<Work<'a>
         "SELECT k, pad FROM points WHERE id = $1",
         "SELECT id, k FROM points WHERE id >= $1 AND id < $2 ORDER BY id",
         "UPDATE points SET k = k + 1 WHERE id = $1",
-        "INSERT INTO points VALUES ($1, 0, 'a text of some length that stands for what else is in a row of such a table')",
+        concat!("INSERT INTO points VALUES ($1, 0, ", "'a text of some length that stands for what else is in a row')"),
         "DELETE FROM points WHERE id = $1",
     ][kind];
     let prepared = session.prepare(sql)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef, Expr as SqlExpr, GeneratedAs, Ident, SequenceOptions};
 use weft_format::{Code, Column, DataType, Error, Predicate, Result, Value};
+use weft_kernel::index::NewColumnIndex;
 use weft_kernel::{IndexRef, NewTable, TableDef};
 
 use super::Altering;
@@ -182,6 +183,11 @@ impl Altering<'_> {
         for IndexRef { def, index, .. } in self.txn.indexes_of(&self.table) {
             if index.deciding().contains(&ordinal) || index.included().contains(&ordinal) {
                 self.txn.drop_index_in(def.namespace, &def.name)?;
+            }
+        }
+        for columns in self.txn.column_indexes_of(&self.table) {
+            if NewColumnIndex::again(&columns.def)?.columns.contains(&ordinal) {
+                self.txn.drop_column_index_in(columns.def.namespace, &columns.def.name)?;
             }
         }
         crate::ddl::sequence::drop_owned(self.txn, self.table.def.oid, Some(ordinal))?;

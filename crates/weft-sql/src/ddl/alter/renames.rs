@@ -125,6 +125,13 @@ pub(crate) fn move_table(
         }
         txn.rename_index(&index, to, name)?;
     }
+    for columns in txn.column_indexes_of(table) {
+        let name = &columns.def.name;
+        if resolve::is_taken(txn, to, name) {
+            return Err(relation_exists(name));
+        }
+        txn.rename_column_index(&columns, to, name)?;
+    }
     txn.alter_table(table, |def| {
         def.namespace = to;
         Ok(())
@@ -181,6 +188,13 @@ pub(crate) fn rename_relation(txn: &mut Transaction, name: &ObjectName, new: &Ob
         Some(Relation::Table(_)) => Ok(false),
         Some(Relation::Index(table, index)) => {
             rename_index(txn, table.def.namespace, &index.name(), &new)?;
+            Ok(true)
+        }
+        Some(Relation::Columns(_, columns)) => {
+            if resolve::is_taken(txn, columns.def.namespace, &new) {
+                return Err(relation_exists(&new));
+            }
+            txn.rename_column_index(&columns, columns.def.namespace, &new)?;
             Ok(true)
         }
         Some(Relation::Object(object)) => {

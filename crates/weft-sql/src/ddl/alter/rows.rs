@@ -6,7 +6,7 @@
 
 use arrow::array::{ArrayRef, RecordBatch};
 use weft_format::{Code, Error, Predicate, Result, Value};
-use weft_kernel::index::NewIndex;
+use weft_kernel::index::{NewColumnIndex, NewIndex};
 use weft_kernel::table::ScanRequest;
 use weft_kernel::{NewTable, TableRef, Transaction};
 
@@ -110,8 +110,11 @@ pub(crate) fn rewrite(
 fn replace(txn: &mut Transaction, table: &TableRef, new: NewTable) -> Result<TableRef> {
     let indexes = txn.indexes_of(table);
     let indexes: Vec<NewIndex> = indexes.iter().map(|index| NewIndex::of(&index.def, &index.index)).collect();
+    let columns = txn.column_indexes_of(table);
+    let columns = columns.iter().map(|columns| NewColumnIndex::again(&columns.def)).collect::<Result<Vec<_>>>()?;
     let made = txn.replace_table(table, new)?;
     indexes.into_iter().try_for_each(|index| txn.create_index(&made, index))?;
+    columns.into_iter().try_for_each(|columns| txn.create_column_index(&made, columns).map(drop))?;
     Ok(made)
 }
 

@@ -59,7 +59,7 @@ impl Plan {
         let scan = &self.parts[place];
         let table = &scan.part.table;
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
-        if !table.block_may_match(block, &scan.predicates) {
+        if !table.block_may_match(block, &scan.predicates) || !self.fields_may_match(scan, block)? {
             self.metrics.blocks_pruned.fetch_add(1, Ordering::Relaxed);
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{ScanField, ScanRequest};
+use weft_contract::{FieldTest, ScanField, ScanRequest};
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::document::shapes::{Shape, Shapes};
@@ -171,6 +171,84 @@ fn documents_and_their_fields_live_through_conversion_updates_and_merges() {
             check(&engine.begin().unwrap(), &table, &model);
         }
         assert_eq!(table.table.check().unwrap(), Vec::<String>::new());
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+/// Which keys a scan returns whose rows satisfy tests of fields, tested again, and how many blocks it skipped.
+fn keys_where(txn: &Transaction, table: &TableRef, tests: Vec<FieldTest>) -> (Vec<i64>, u64) {
+    let view = txn.view(table).expect("it is kept");
+    let request = ScanRequest { view, projection: vec![0], predicates: vec![], partition_count: 2, batch_rows: 500 };
+    let fields = tests.iter().map(|test| test.field.clone()).collect();
+    let output = table.scan_fields_where(request, fields, tests.clone(), &[]).unwrap();
+    let metrics = output.metrics.clone();
+    let is_wanted =
+        |row: &Vec<Value>| tests.iter().zip(&row[1..]).all(|(test, value)| test.predicate.matches(value.as_ref()));
+    let mut keys: Vec<i64> = rows_of(output, 2, 500)
+        .unwrap()
+        .into_iter()
+        .filter(is_wanted)
+        .map(|row| if let Value::Int(k) = row[0] { k } else { panic!("{row:?} has no key") })
+        .collect();
+    keys.sort_unstable();
+    (keys, metrics.blocks_pruned.load(Ordering::Relaxed))
+}
+
+fn test_of(keys: &[&str], data_type: DataType, op: CompareOp, value: Value) -> FieldTest {
+    let field = ScanField { column: 1, path: FieldPath::of_keys(keys, data_type) };
+    FieldTest { field, predicate: Predicate::Compare { column: 0, op, value } }
+}
+
+/// Rows whose times rise with their keys, so that each file has a stretch of them; some have moved into row tables
+/// since, with other times.
+fn fill_in_order(engine: &Arc<Engine>, table: &TableRef) {
+    let mut cells = Shapes::new(Shape::Cell, 3);
+    let mut document = |k: i64, at: i64| {
+        let cell = cells.next_text();
+        format!("{{\"at\": {at}, \"of\": {{\"name\": \"n{k:06}\"}}, \"cell\": {cell}}}")
+    };
+    let mut txn = engine.begin().unwrap();
+    for k in 0..6_000 {
+        txn.insert(table, &row(table, k, Some(&document(k, 10 * k)))).unwrap();
+    }
+    txn.commit().unwrap();
+    engine.freeze().unwrap();
+    engine.run_jobs().unwrap();
+    let mut txn = engine.begin().unwrap();
+    for k in (0..6_000).step_by(500) {
+        let key = table.keys.encode([Value::Int(k).as_ref()]);
+        txn.update(table, &key, &row(table, k, Some(&document(k, 55_555)))).unwrap();
+    }
+    txn.commit().unwrap();
+}
+
+#[test]
+fn tests_of_fields_skip_blocks_and_lose_no_row() {
+    let end = Simulation::new(SimOptions::seeded(4)).run(|env| {
+        let engine = open(&env);
+        let table = create(&engine);
+        fill_in_order(&engine, &table);
+        let txn = engine.begin().unwrap();
+        let (all, pruned) = keys_where(&txn, &table, Vec::new());
+        assert_eq!((all.len(), pruned), (6_000, 0));
+        let (_, [columns, texts]) = scan(&txn, &table, Vec::new(), &paths());
+        assert!(columns > texts, "most rows are in files, as columns: {columns} {texts}");
+        let at = |k: i64| if k % 500 == 0 { 55_555 } else { 10 * k };
+        for op in [CompareOp::Eq, CompareOp::Lt, CompareOp::GtEq, CompareOp::Gt] {
+            for bound in [-5, 0, 20, 29_990, 55_555, 59_990, 70_000] {
+                let tests = vec![test_of(&["at"], DataType::BigInt, op, Value::Int(bound))];
+                let (found, pruned) = keys_where(&txn, &table, tests);
+                let expected: Vec<i64> = (0..6_000).filter(|&k| op.holds(at(k).cmp(&bound))).collect();
+                assert_eq!(found, expected, "{op:?} {bound}");
+                assert!(pruned > 0 || !expected.is_empty(), "{op:?} {bound}: nothing was skipped");
+            }
+        }
+        let tests = [(CompareOp::GtEq, "n003000"), (CompareOp::Lt, "n003010")]
+            .map(|(op, bound)| test_of(&["of", "name"], DataType::Text, op, Value::Text(bound.into())));
+        let (found, _) = keys_where(&txn, &table, tests.to_vec());
+        assert_eq!(found, (3_000..3_010).collect::<Vec<i64>>());
+        let nothing = test_of(&["no"], DataType::Text, CompareOp::NotEq, Value::Text("".into()));
+        assert_eq!(keys_where(&txn, &table, vec![nothing]).0, Vec::<i64>::new());
     });
     assert_eq!(end, RunEnd::Finished);
 }

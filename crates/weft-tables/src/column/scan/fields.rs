@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use arrow_array::ArrayRef;
-use weft_contract::ScanField;
+use weft_contract::{FieldTest, ScanField};
 use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
 
@@ -21,6 +21,19 @@ impl Plan {
             self.metrics.field_texts.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Whether rows of a block may have the fields that are wanted, by what the fronts of its documents say.
+    pub(super) fn fields_may_match(&self, scan: &PartScan, block: usize) -> Result<bool> {
+        let table = &scan.part.table;
+        for FieldTest { field, predicate } in &self.tests {
+            let is_stored = field.column < table.column_count();
+            let place = (field.column, block);
+            if is_stored && !table.field_may_match(scan.part.cache(), place, &field.path, predicate)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// A field of the rows of a block that a mask selects, which are so many; without a mask of all.

@@ -6,9 +6,10 @@
 //!   partition 0 ┘     partition 1 ┘
 //! ```
 //!
-//! Each unit: pruned by statistics · rows alive at the snapshot · own writes hidden · predicates on encoded values ·
-//! the selected rows of the projected columns as Arrow arrays. A unit of which every row is selected is decoded whole;
-//! of a block of wide rows a piece at a time, for it may be far larger decoded, and several are under way.
+//! Each unit: pruned by statistics, of documents by what their front says of the fields · rows alive at the snapshot
+//! · own writes hidden · predicates on encoded values · the selected rows of the projected columns as Arrow arrays. A
+//! unit of which every row is selected is decoded whole; of a block of wide rows a piece at a time, for it may be far
+//! larger decoded, and several are under way.
 //!
 //! 1. A scan reads the layout that it pinned when it began, and no other (DESIGN invariant 1).
 //! 2. Every visible row is in exactly one unit, and a unit is taken by one partition.
@@ -29,7 +30,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use weft_contract::{Partition, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{FieldTest, Partition, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::StorePartition;
@@ -42,7 +43,7 @@ impl Store {
         &self,
         schema: &Arc<Schema>,
         request: ScanRequest,
-        fields: Vec<ScanField>,
+        fields: (Vec<ScanField>, Vec<FieldTest>),
     ) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
         let count = request.partition_count;

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use weft_contract::{LayerScan, ScanField, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema_with};
+use weft_contract::{
+    FieldTest, LayerScan, ScanField, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema_with,
+};
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::active;
 
@@ -68,6 +70,8 @@ pub(super) struct ChunkScan {
 pub(super) struct Plan {
     pub(super) request: ScanRequest,
     pub(super) fields: Vec<ScanField>,
+    /// Rows without such fields are not wanted.
+    pub(super) tests: Vec<FieldTest>,
     pub(super) schema: Arc<Schema>,
     pub(super) codec: RowCodec,
     pub(super) arrow: SchemaRef,
@@ -83,7 +87,7 @@ impl Plan {
         store: &Store,
         schema: &Arc<Schema>,
         request: ScanRequest,
-        fields: Vec<ScanField>,
+        (fields, tests): (Vec<ScanField>, Vec<FieldTest>),
     ) -> Result<Plan> {
         // Before the layout is pinned (reconcile 1).
         if !active(faults::SCAN_UNRECONCILED) {
@@ -104,6 +108,7 @@ impl Plan {
             codec: RowCodec::new(schema),
             arrow: scan_schema_with(schema, &request.projection, &fields),
             fields,
+            tests,
             parts: Vec::new(),
             chunks: Vec::new(),
             units: Vec::new(),

@@ -4,7 +4,7 @@
 use weft_format::{Code, Error};
 use weft_kernel::{Follower, IsolationLevel, Transaction};
 
-use super::{Suite, TABLE, engine_options};
+use super::{Suite, TABLE, engine_options, methods};
 
 impl Suite {
     /// Follows, joins where it cannot, and looks at what is there.
@@ -20,7 +20,7 @@ impl Suite {
             self.followed.clear();
             self.went_on = self.went_on.saturating_sub(1);
             self.follower = None;
-            let (methods, options) = (vec![self.method.clone()], engine_options(&self.options));
+            let (methods, options) = (methods(&self.method), engine_options(&self.options));
             let joined = Follower::join(self.env.clone(), &self.dir, methods, options, &|| announced);
             self.follower = Some(joined.expect("joins"));
         }

@@ -29,11 +29,11 @@ mod store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{JobKind, RecoveredTable, Table, TableDef};
+use weft_contract::{Derived, JobKind, RecoveredTable, Table, TableDef};
 use weft_env::File;
 use weft_format::{Code, Error, FileId, Result};
 use weft_kernel::fault::Fault;
-use weft_kernel::method::{Method, TableContext};
+use weft_kernel::method::{Method, TableContext, derives_nothing};
 use weft_kernel::step::Step;
 
 use self::bytes::{PAGE_BYTES, of_disk};
@@ -71,6 +71,10 @@ impl Method for InPlace {
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
         Ok(Arc::new(InPlaceTable::open(context, &recovered)?))
+    }
+
+    fn derive(&self, _: TableContext, _: RecoveredTable) -> Result<Arc<dyn Derived>> {
+        Err(derives_nothing(self.name()))
     }
 
     fn fold(&self, _: &[Vec<u8>]) -> Result<Vec<u8>> {

@@ -21,6 +21,7 @@ fn rows_in_place_pass_the_suite() {
             keys,
             rows_max: 12,
             look_every: 7,
+            columns: false,
             table: std::collections::BTreeMap::new(),
             row_table_bytes: 20_000,
         };

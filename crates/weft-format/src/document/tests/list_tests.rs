@@ -1,0 +1,110 @@
+//! Lists of elements are those of the texts, whatever the documents are.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+use super::random::documents;
+use super::*;
+use crate::types::DataType;
+
+fn steps(path: &str) -> Vec<FieldStep> {
+    let step = |part: &str| if part == "*" { FieldStep::Elements } else { FieldStep::Key(part.into()) };
+    path.split('.').filter(|part| !part.is_empty()).map(step).collect()
+}
+
+#[test]
+fn a_list_has_a_value_for_each_element() {
+    let texts = [
+        r#"{"items": [{"price": 3}, {}, {"price": "x"}, 7]}"#,
+        r#"{"items": []}"#,
+        r#"{"items": 7}"#,
+        "{}",
+        r#"{"items": null}"#,
+        r#"{"items": {"price": 1}}"#,
+        r#"{"items": [{"price": null}, {"price": 12}]}"#,
+    ];
+    let rows = texts.map(Some);
+    let path = FieldPath { steps: steps("items.*.price"), data_type: DataType::BigInt };
+    let stored = round_trip(&rows, MANY_COLUMNS);
+    for found in
+        [stored.read(|documents| path.of_documents(documents, None).unwrap()), path.of_texts(rows.into_iter()).unwrap()]
+    {
+        let lists = found.array.as_list::<i32>();
+        assert_eq!(lists.data_type(), &path.arrow());
+        assert_eq!(lists.value_offsets(), [0, 4, 4, 4, 4, 4, 4, 6]);
+        let is_there: Vec<bool> = (0..texts.len()).map(|row| lists.is_valid(row)).collect();
+        assert_eq!(is_there, [true, true, false, false, false, false, true]);
+        let prices: Vec<Option<i64>> = lists.values().as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(prices, [Some(3), None, None, None, None, Some(12)]);
+        // The price "x", and items that are no array.
+        assert_eq!(found.others, 1 + 3);
+    }
+    assert_eq!(path.to_string(), "->'items'[*]->>'price'");
+}
+
+fn same<'a>(found: &FieldValues, expected: &FieldValues, what: &str, text: impl Fn(usize) -> Option<&'a str>) {
+    assert_eq!((found.array.len(), found.others), (expected.array.len(), expected.others), "{what}");
+    for row in 0..found.array.len() {
+        let [found, expected] = [found, expected].map(|values| values.array.slice(row, 1));
+        assert_eq!(&found, &expected, "{what}, row {row}: {:?}", text(row));
+    }
+}
+
+#[test]
+fn lists_of_random_documents_are_those_of_their_texts() {
+    let paths =
+        ["*", "a.*", "a.*.b", "b.*.a.c", "a.b.*", "c.*.*", "a.*.b.*", "*.a.*.dd", "nothing.*", "a.*.nothing", "*.ee"];
+    let types = [DataType::Jsonb, DataType::Text, DataType::BigInt, DataType::DoublePrecision, DataType::Boolean];
+    let mut given = 0;
+    for seed in 0..150 {
+        let rows = [3, 40, 200, 300][seed as usize % 4];
+        let mut texts = documents(seed, rows, 2 + seed as usize % 4);
+        if seed % 3 == 0 {
+            // Some of which are no canonical texts.
+            texts[rows / 2] = Some(r#"{"a":[{"b":1},{"b":[1,2]}]}"#.into());
+        }
+        let refs: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        if refs.iter().all(Option::is_none) {
+            continue;
+        }
+        let stored = Stored::new(&refs, [MANY_COLUMNS, 9, 30][seed as usize % 3]);
+        let mut mask = Mask::none(rows);
+        (0..rows).filter(|row| row % 3 != 1).for_each(|row| mask.set(row));
+        for path in paths {
+            for data_type in types {
+                let path = FieldPath { steps: steps(path), data_type };
+                let expected = path.of_texts(refs.iter().copied()).unwrap();
+                let found = stored.read(|documents| path.of_documents(documents, None).unwrap());
+                same(&found, &expected, &format!("seed {seed}: {path}"), |row| refs[row]);
+                let some = (0..rows).filter(|&row| mask.get(row)).map(|row| refs[row]);
+                let expected = path.of_texts(some).unwrap();
+                let found = stored.read(|documents| path.of_documents(documents, Some(&mask)).unwrap());
+                same(&found, &expected, &format!("some of seed {seed}: {path}"), |_| None);
+                given += found.array.as_list::<i32>().values().len();
+            }
+        }
+    }
+    assert!(given > 1_000, "{given} elements");
+}
+
+#[test]
+fn lists_of_sensors_are_read_from_two_streams() {
+    let mut shapes = Shapes::new(Shape::Sensors, 4);
+    let texts: Vec<String> = (0..300).map(|_| shapes.next_text()).collect();
+    let rows: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+    let stored = Stored::new(&rows, MANY_COLUMNS);
+    let path = FieldPath { steps: steps("readings.*.temp"), data_type: DataType::DoublePrecision };
+    let loaded = std::cell::RefCell::new(std::collections::BTreeSet::new());
+    let load = |piece: usize| -> Result<Arc<Block>> {
+        loaded.borrow_mut().insert(piece);
+        Ok(stored.pieces[piece].clone())
+    };
+    let documents = Documents::open(stored.rows, stored.pieces.len(), stored.text_bytes, &load).unwrap();
+    let found = path.of_documents(&documents, None).unwrap();
+    assert_eq!(&found.array, &path.of_texts(rows.iter().copied()).unwrap().array);
+    let readings = found.array.as_list::<i32>().values().len();
+    let pieces =
+        1 + readings.div_ceil(crate::encoding::BLOCK_ROWS) + (readings + 300).div_ceil(crate::encoding::BLOCK_ROWS);
+    assert_eq!(loaded.borrow().len(), pieces, "the front, levels and numbers");
+}
