@@ -18,6 +18,9 @@
 use crate::plans::Plans;
 use crate::set::Set;
 
+/// For each pair that may be looked at so many sets may be.
+const STEPS_PER_PAIR: usize = 32;
+
 impl Plans<'_> {
     /// Offers all pairs within a connected set; false as soon as there were more than `pairs_max` in all.
     pub(crate) fn all_pairs(&mut self, component: Set, pairs_max: usize) -> bool {
@@ -38,7 +41,7 @@ impl Plans<'_> {
         let neighbours = self.graph.neighbours_of(set, left_out);
         for more in neighbours.subsets() {
             let grown = set.with(more);
-            if self.has(grown) && !self.complements(grown, pairs_max) {
+            if !self.step(pairs_max) || self.has(grown) && !self.complements(grown, pairs_max) {
                 return false;
             }
         }
@@ -69,12 +72,19 @@ impl Plans<'_> {
         let neighbours = self.graph.neighbours_of(other, left_out.with(set));
         for more in neighbours.subsets() {
             let grown = other.with(more);
-            if self.has(grown) && self.graph.is_connected(set, grown) && !self.pair(set, grown, pairs_max) {
+            let is_one = self.has(grown) && self.graph.is_connected(set, grown);
+            if !self.step(pairs_max) || is_one && !self.pair(set, grown, pairs_max) {
                 return false;
             }
         }
         let left_out = left_out.with(neighbours);
         neighbours.subsets().all(|more| self.grow_complement(set, other.with(more), left_out, pairs_max))
+    }
+
+    /// Counts a set that was looked at: among edges to several relations there may be many, and no pair.
+    fn step(&mut self, pairs_max: usize) -> bool {
+        self.steps += 1;
+        self.steps <= pairs_max.saturating_mul(STEPS_PER_PAIR)
     }
 
     fn pair(&mut self, a: Set, b: Set, pairs_max: usize) -> bool {

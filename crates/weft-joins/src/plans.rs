@@ -64,6 +64,8 @@ pub(crate) struct Plans<'a> {
     pub(crate) graph: &'a Graph,
     known: HashMap<Set, Plan>,
     pub(crate) pairs: usize,
+    /// Sets that were looked at.
+    pub(crate) steps: usize,
 }
 
 impl<'a> Plans<'a> {
@@ -73,7 +75,7 @@ impl<'a> Plans<'a> {
             let plan = Plan { rows: graph.relations[relation].rows, cost: 0.0, sides: None };
             (Set::of(relation), plan)
         };
-        Plans { graph, known: (0..graph.len()).map(leaf).collect(), pairs: 0 }
+        Plans { graph, known: (0..graph.len()).map(leaf).collect(), pairs: 0, steps: 0 }
     }
 
     pub(crate) fn has(&self, set: Set) -> bool {

@@ -165,6 +165,19 @@ fn many_relations_are_ordered() {
 }
 
 #[test]
+fn edges_to_pairs_do_not_take_for_ever() {
+    let mut builder = Graph::builder();
+    let hub = builder.relation(1_000.0, 1_000.0);
+    for _ in 0..25 {
+        let pair = [(); 2].map(|()| builder.relation(10.0, 10.0));
+        builder.equal_sets(Set::of(hub), Set::of(pair[0]).with(Set::of(pair[1])), 0.001);
+    }
+    let best = builder.build().best();
+    assert_eq!(best.tree.set().len(), 51);
+    assert!(!best.is_exact);
+}
+
+#[test]
 fn numbering_changes_nothing() {
     for seed in 0..300 {
         let graph_of = |order: &[usize]| {

@@ -19,8 +19,8 @@ pub struct Company(Kind);
 enum Kind {
     /// It writes, and nodes may follow.
     Writer(Weak<dyn Nodes>),
-    /// It follows.
-    Node(Weak<Standing>),
+    /// It follows, by which join of the node.
+    Node(Weak<Standing>, u64),
 }
 
 impl Company {
@@ -28,8 +28,8 @@ impl Company {
         Company(Kind::Writer(Arc::downgrade(nodes)))
     }
 
-    pub(crate) fn node_of(standing: &Arc<Standing>) -> Company {
-        Company(Kind::Node(Arc::downgrade(standing)))
+    pub(crate) fn node_of(standing: &Arc<Standing>, join: u64) -> Company {
+        Company(Kind::Node(Arc::downgrade(standing), join))
     }
 
     /// That of an engine.
@@ -41,7 +41,7 @@ impl Company {
     pub fn nodes(&self) -> Vec<NodeSeen> {
         match &self.0 {
             Kind::Writer(nodes) => nodes.upgrade().map_or_else(Vec::new, |nodes| nodes.nodes()),
-            Kind::Node(_) => Vec::new(),
+            Kind::Node(..) => Vec::new(),
         }
     }
 
@@ -53,7 +53,7 @@ impl Company {
     fn node(&self) -> Option<Arc<Standing>> {
         match &self.0 {
             Kind::Writer(_) => None,
-            Kind::Node(standing) => standing.upgrade(),
+            Kind::Node(standing, _) => standing.upgrade(),
         }
     }
 
@@ -71,9 +71,9 @@ impl Company {
     fn wait(&self, goal: Goal, limit: Duration, cancel: Option<&CancelToken>) -> Result<Waited> {
         match (&self.0, self.node()) {
             (Kind::Writer(_), _) => Ok(Waited::Shown),
-            (Kind::Node(_), Some(node)) => node.wait(goal, limit, cancel),
+            (Kind::Node(_, join), Some(node)) => node.wait((goal, Some(*join)), limit, cancel),
             // It follows no more, so nothing will come.
-            (Kind::Node(_), None) => Ok(Waited::TimedOut),
+            (Kind::Node(..), None) => Ok(Waited::TimedOut),
         }
     }
 }

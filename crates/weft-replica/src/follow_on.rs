@@ -162,12 +162,17 @@ impl Follow {
     fn follow(&mut self, announced: Announcement, read: u64) -> Result<Next> {
         let mut count = 0;
         let follower = self.follower.as_mut().expect("who follows has joined");
+        if announced.lsn < follower.position() {
+            let what = format!("the log ends at {}, before {}", announced.lsn, follower.position());
+            return Err(Error::new(Code::CannotConnectNow, what).hint("another database is there now: it joins anew"));
+        }
         while count < COMMITS_AT_ONCE && follower.follow_one(announced.lsn)?.is_some() {
             count += 1;
         }
         let is_there = count < COMMITS_AT_ONCE;
         let (position, published) = (follower.position(), follower.engine().published());
-        self.standing.note_followed(position, published, is_there.then_some(read));
+        let is_vouched_for = is_there && !announced.is_closed;
+        self.standing.note_followed(position, published, is_vouched_for.then_some(read));
         if read.saturating_sub(self.told) >= TELL_NANOS {
             self.tell(Phase::Following);
         }
@@ -187,11 +192,12 @@ impl Follow {
             let what = format!("what was joined ends at commit {}", engine.published());
             return Err(Error::new(Code::CannotConnectNow, what).hint("the node has shown more and waits for it"));
         }
-        engine.keep_company(Company::node_of(&self.standing));
+        engine.keep_company(Company::node_of(&self.standing, self.standing.next_join()));
         self.follower = Some(follower);
         self.tell(Phase::Following);
-        let before = self.standing.note_joined(&engine, position, read);
-        replaced(&engine, before);
+        // First, so that who waits for this finds what was made of the engine.
+        replaced(&engine, self.standing.engine());
+        self.standing.note_joined(&engine, position, read);
         Ok(Next::Go)
     }
 

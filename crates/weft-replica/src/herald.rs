@@ -245,14 +245,16 @@ impl Shared {
     }
 
     /// Keeps what these need.
-    fn keep(&self, registered: Vec<(String, Registration)>) {
+    fn keep(&self, registered: Vec<(String, Option<Registration>)>) {
         let now = self.env.clock.monotonic_nanos();
         let mut held = self.held.lock();
         let Held { nodes, retention, log_from } = &mut *held;
         let mut before = std::mem::take(nodes);
         for (name, told) in registered {
-            let known =
-                before.remove(&name).filter(|known| (known.told.life, known.told.beat) == (told.life, told.beat));
+            let known = before.remove(&name);
+            // One that cannot be read now needs what it needed.
+            let Some(told) = told.or_else(|| Some(known.as_ref()?.told.clone())) else { continue };
+            let known = known.filter(|known| (known.told.life, known.told.beat) == (told.life, told.beat));
             let heard = known.map_or(now, |known| known.heard);
             let silence = self.options.keep_time.max(SILENCE_MIN);
             if now.saturating_sub(heard) >= u64::try_from(silence.as_nanos()).unwrap_or(u64::MAX) {

@@ -94,7 +94,7 @@ impl Node {
         let thread = env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
         let node = Node { shared, thread: Mutex::new(Some(thread)) };
-        match standing.wait(Goal::Shows(Timestamp(0)), join_timeout, None)? {
+        match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
         }
@@ -102,11 +102,16 @@ impl Node {
 
     fn not_joined(&self, dir: &Path, limit: Duration) -> Error {
         let NodeStatus { phase, lost, .. } = self.status();
+        // Damage does not go by waiting.
+        let is_damaged = lost.as_ref().is_some_and(|error| error.code() == Code::DataCorrupted);
         let why = lost.map_or_else(
             || "no server announces anything there".to_owned(),
             |error| format!("{} ({})", error.message(), phase.name()),
         );
         let what = format!("could not follow {} within {} ms: {why}", dir.display(), limit.as_millis());
+        if is_damaged {
+            return Error::corrupt(what).hint("look at the directory with `weft check`, on the machine of its server");
+        }
         Error::new(Code::CannotConnectNow, what).hint("start its server with nodes = on, over the same directory")
     }
 
@@ -122,17 +127,17 @@ impl Node {
 
     /// Waits until it shows a commit.
     pub fn wait_for(&self, ts: Timestamp, limit: Duration, cancel: Option<&CancelToken>) -> Result<Waited> {
-        self.shared.standing.wait(Goal::Shows(ts), limit, cancel)
+        self.shared.standing.wait((Goal::Shows(ts), None), limit, cancel)
     }
 
     /// Waits until it shows everything that was acknowledged so long ago.
     pub fn wait_within(&self, age: Duration, limit: Duration, cancel: Option<&CancelToken>) -> Result<Waited> {
-        self.shared.standing.wait(Goal::Within(age), limit, cancel)
+        self.shared.standing.wait((Goal::Within(age), None), limit, cancel)
     }
 
     /// Waits until it shows everything that is acknowledged by now.
     pub fn wait_latest(&self, limit: Duration, cancel: Option<&CancelToken>) -> Result<Waited> {
-        self.shared.standing.wait(Goal::Latest, limit, cancel)
+        self.shared.standing.wait((Goal::Latest, None), limit, cancel)
     }
 
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.

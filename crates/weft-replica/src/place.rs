@@ -25,6 +25,8 @@ use crate::registration::{REGISTRATION_BYTES, Registration};
 /// The folder in the directory of a database.
 pub const NODES_DIR: &str = "nodes";
 const ANNOUNCED: &str = "announced";
+/// What is not whole is read so often: somebody may be writing it.
+const READS: u32 = 3;
 const SUFFIX: &str = ".node";
 /// The longest name of a node, bytes.
 const NAME_BYTES_MAX: usize = 63;
@@ -57,8 +59,8 @@ impl Place {
         self.made(&format!("{name}{SUFFIX}"))
     }
 
-    /// All nodes that have registered, and what they say; nothing of those whose file cannot be read now.
-    pub(crate) fn registered(&self) -> Result<Vec<(String, Registration)>> {
+    /// All nodes that have registered, and what they say; none of those whose file cannot be read now.
+    pub(crate) fn registered(&self) -> Result<Vec<(String, Option<Registration>)>> {
         let names = match self.env.fs.list(&self.dir) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -69,11 +71,9 @@ impl Place {
             let Some(name) = file.strip_suffix(SUFFIX) else { continue };
             let Some(open) = self.found(&file)? else { continue };
             let mut bytes = [0; REGISTRATION_BYTES];
-            if read(&*open, &mut bytes)
-                && let Some(told) = Registration::decode(&bytes)
-            {
-                found.push((name.to_owned(), told));
-            }
+            let told =
+                (0..READS).find_map(|_| read(&*open, &mut bytes).then(|| Registration::decode(&bytes)).flatten());
+            found.push((name.to_owned(), told));
         }
         Ok(found)
     }
@@ -109,7 +109,7 @@ impl Place {
 /// Reads what was announced last; none when there is nothing, or nothing whole (place 2).
 pub(crate) fn read_announcement(file: &dyn File) -> Option<Announcement> {
     let mut bytes = [0; ANNOUNCEMENT_BYTES];
-    (0..3).find_map(|_| read(file, &mut bytes).then(|| Announcement::decode(&bytes)).flatten())
+    (0..READS).find_map(|_| read(file, &mut bytes).then(|| Announcement::decode(&bytes)).flatten())
 }
 
 fn read(file: &dyn File, bytes: &mut [u8]) -> bool {
@@ -118,7 +118,12 @@ fn read(file: &dyn File, bytes: &mut [u8]) -> bool {
 
 /// Takes away what was announced: for a writer that announces nothing, so that no node takes it for news.
 pub fn withdraw(env: &Env, database: &Path) {
-    let _ = env.fs.remove(&Place::of(env, database).dir.join(ANNOUNCED));
+    let path = Place::of(env, database).dir.join(ANNOUNCED);
+    // Nodes that have the file open read nothing whole in it any more.
+    if let Ok(file) = env.fs.open(&path, OpenMode::ReadWrite) {
+        let _ = file.write_at(&[0; ANNOUNCEMENT_BYTES], 0);
+    }
+    let _ = env.fs.remove(&path);
 }
 
 /// An error when a node cannot be called so.

@@ -10,6 +10,9 @@
 //!    counted by the clock of the node alone. While the writer is not heard of it is as old as the last word of it.
 //! 2. What was shown stays shown: timestamps of the same engine go up, and an engine that takes the place of another
 //!    one shows at least as much.
+//! 3. Who waits waits for an engine, by the number of its join: of one whose place another has taken nothing comes any
+//!    more (57P01), and what is known of the one before says nothing of the next.
+//! 4. A writer that has closed vouches for nothing: another one may have opened its directory.
 //!
 //! Concurrency: one mutex, held for memory work only; who waits looks around now and then for its cancellation.
 
@@ -18,7 +21,7 @@ use std::time::Duration;
 
 use weft_env::Clock;
 use weft_env::sync::{Condvar, Mutex};
-use weft_format::{Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::{CancelToken, Engine};
 
@@ -167,17 +170,16 @@ impl Standing {
         self.state.lock().phase = phase;
     }
 
-    /// It has joined, with everything that was announced when it was `read`; what showed the database before.
-    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, read: u64) -> Option<Arc<Engine>> {
+    /// It has joined, with everything that was announced when it was `read`.
+    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, read: u64) {
         let published = engine.published();
         let mut state = self.state.lock();
         assert!(published >= state.published, "what was shown stays shown (standing 2)");
         state.joins += 1;
         (state.phase, state.position, state.published) = (Phase::Following, position, published);
         state.confirmed = Some(read);
-        let before = state.engine.replace(engine.clone());
+        state.engine = Some(engine.clone());
         self.wake(&state);
-        before
     }
 
     /// It has come so far; `read` says when the announcement was read that ends there.
@@ -227,15 +229,29 @@ impl Standing {
         }
     }
 
-    /// Waits until the node shows what is asked for.
-    pub(crate) fn wait(&self, goal: Goal, limit: Duration, cancel: Option<&CancelToken>) -> Result<Waited> {
+    /// The number of the join that comes next.
+    pub(crate) fn next_join(&self) -> u64 {
+        self.state.lock().joins + 1
+    }
+
+    /// Waits until the engine of a join, or whichever there is, shows what is asked for (standing 3).
+    pub(crate) fn wait(
+        &self,
+        (goal, join): (Goal, Option<u64>),
+        limit: Duration,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Waited> {
         let asked = self.now();
         let limit = asked.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         let mut state = self.state.lock();
         state.waiters += 1;
         let waited = loop {
             let now = self.now();
-            if state.has_reached(goal, asked, now) {
+            if join.is_some_and(|join| state.joins > join) {
+                let what = "this node has joined anew: another engine shows the database";
+                break Err(Error::new(Code::ShuttingDown, what).hint("connect again"));
+            }
+            if join.is_none_or(|join| state.joins == join) && state.has_reached(goal, asked, now) {
                 break Ok(Waited::Shown);
             }
             if let Some(Err(stopped)) = cancel.map(|cancel| cancel.check(|| now)) {
@@ -257,7 +273,7 @@ impl State {
     fn fresh_at(&self, now: u64) -> Option<u64> {
         let confirmed = self.confirmed?;
         let heard = self.heard?;
-        let is_silent = now.saturating_sub(heard) > SILENCE_NANOS && !self.announced.is_closed;
+        let is_silent = now.saturating_sub(heard) > SILENCE_NANOS;
         Some(if is_silent { confirmed.min(heard) } else { confirmed })
     }
 

@@ -115,9 +115,8 @@ impl Database {
         let beside = match limits {
             Some(limits) => match Herald::start(&engine, limits.herald()) {
                 Ok(herald) => Beside::Nodes(herald),
-                // A full disk keeps nobody from opening; nodes wait for the next time.
-                Err(error) if error.code() == Code::DiskFull => Beside::Nobody,
-                Err(error) => return Err(error),
+                // A full disk, or a folder that belongs to somebody else, keeps nobody from opening: nodes wait.
+                Err(_) => Beside::Nobody,
             },
             None => {
                 weft_replica::withdraw(&env, &dir);

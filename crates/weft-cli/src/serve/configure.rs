@@ -117,14 +117,21 @@ pub(super) fn address(configuration: &Configuration, name: &str) -> Option<Socke
 }
 
 /// What the server is started with; the certificate is made when there is none.
-pub(super) fn server(configuration: &Configuration, dir: &Path, log: Arc<Log>) -> Result<ServerConfig, Failure> {
+/// One that follows writes nothing into the directory, where another machine's server may have its socket.
+pub(super) fn server(
+    configuration: &Configuration,
+    dir: &Path,
+    log: Arc<Log>,
+    follows: bool,
+) -> Result<ServerConfig, Failure> {
     let tls = match (configuration.text("tls"), configuration.text("tls_cert"), configuration.text("tls_key")) {
         ("off", ..) => None,
-        (_, "", "") => Some(own_identity(dir)?),
+        (_, "", "") => Some(own_identity(dir, !follows)?),
         (_, certificate, key) if !certificate.is_empty() && !key.is_empty() => Some(given_identity(certificate, key)?),
         _ => return Err(Failure::Usage("tls_cert and tls_key belong together".into())),
     };
     let socket_dir = match configuration.text("socket_dir") {
+        "" if follows => None,
         "" => socket_dir_of(dir),
         "none" => None,
         named => Some(PathBuf::from(named)),

@@ -15,8 +15,8 @@ fn read(file: &str) -> Result<String, Failure> {
     std::fs::read_to_string(file).map_err(|error| Failure::Other(format!("{file}: {error}")))
 }
 
-/// The certificate in the directory; one is made when there is none.
-pub(super) fn own_identity(dir: &Path) -> Result<TlsIdentity, Failure> {
+/// The certificate in the directory; one is made when there is none, and kept there where that `is_ours`.
+pub(super) fn own_identity(dir: &Path, is_ours: bool) -> Result<TlsIdentity, Failure> {
     let (certificate, key) = (dir.join("server.crt"), dir.join("server.key"));
     if certificate.exists() && key.exists() {
         return Ok(TlsIdentity {
@@ -28,6 +28,9 @@ pub(super) fn own_identity(dir: &Path) -> Result<TlsIdentity, Failure> {
     names.extend(std::fs::read_to_string("/etc/hostname").ok().map(|name| name.trim().to_owned()));
     names.retain(|name| !name.is_empty());
     let made = TlsIdentity::make(names)?;
+    if !is_ours {
+        return Ok(made);
+    }
     let wrong = |error: std::io::Error| Failure::Other(format!("{}: {error}", key.display()));
     write_secret(&key, &made.key).map_err(wrong)?;
     std::fs::write(&certificate, &made.certificate).map_err(wrong)?;

@@ -75,7 +75,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
             _ => give_password(&database, FIRST_ROLE)?,
         }
     }
-    let config = configure::server(&configuration, &dir, Arc::clone(&log))?;
+    let config = configure::server(&configuration, &dir, Arc::clone(&log), follows)?;
     // The owner of the directory is its writer.
     let config = ServerConfig { owner_socket: config.owner_socket && !follows, ..config };
     let server = Server::start(database.clone(), config)?;

@@ -15,6 +15,7 @@
 use weft_contract::{FieldTest, ScanField, ScanOutput, ScanRequest};
 use weft_format::{CompareOp, Predicate, Result, Value};
 
+use super::select::scan_by_index;
 use super::table_ref::TableRef;
 
 /// So many rows are read from pages before columns are started.
@@ -50,10 +51,20 @@ impl TableRef {
         known: &[weft_contract::ExprTest],
         paths: ColumnPaths,
     ) -> Result<ScanOutput> {
-        if self.prefers_columns(&request, paths)
-            && let Some(output) = self.scan_columns(&request, &documents.fields)?
-        {
-            return Ok(output);
+        if self.may_prefer_columns(&request, paths) {
+            // It is for few rows, and says so.
+            if paths == ColumnPaths::Auto
+                && documents.fields.is_empty()
+                && let Some(output) = scan_by_index(self, &request, known)?
+            {
+                if let Some(reads) = &request.view.reads {
+                    reads.note_scan(self.def.id, &request.predicates, &request.projection);
+                }
+                return Ok(output);
+            }
+            if let Some(output) = self.scan_columns(&request, &documents.fields)? {
+                return Ok(output);
+            }
         }
         match documents.fields.is_empty() {
             true => self.scan_known(request, known),
@@ -61,16 +72,11 @@ impl TableRef {
         }
     }
 
-    fn prefers_columns(&self, request: &ScanRequest, paths: ColumnPaths) -> bool {
+    fn may_prefer_columns(&self, request: &ScanRequest, paths: ColumnPaths) -> bool {
         if paths == ColumnPaths::Off || self.column_indexes().is_empty() {
             return false;
         }
-        let is_found = |index: &crate::index::Index| {
-            index.columns().first().is_some_and(|first| equal_to(&request.predicates, *first).is_some())
-        };
-        paths == ColumnPaths::Always
-            || self.rows_by_key(&request.predicates) > ROWS_BY_KEY
-                && !self.indexes().iter().any(|index| is_found(&index.index))
+        paths == ColumnPaths::Always || self.rows_by_key(&request.predicates) > ROWS_BY_KEY
     }
 
     /// About how many rows the bounds of the key leave: each of its columns is taken to have as many values as the

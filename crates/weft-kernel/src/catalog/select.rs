@@ -163,7 +163,7 @@ impl TableRef {
 }
 
 /// Answers a scan by an index; none when no index helps.
-fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Result<Option<ScanOutput>> {
+pub(super) fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Result<Option<ScanOutput>> {
     let view = &request.view;
     if (request.predicates.is_empty() && known.is_empty())
         || view.own.as_ref().is_some_and(|own| !own.attachments.is_empty())

@@ -16,7 +16,7 @@ use crate::CancelToken;
 use crate::admission::{Pool, Slot};
 use crate::budget::Help;
 use crate::cache::{CachePool, Lending};
-use crate::catalog::{Catalog, IndexRef, Relation, TableRef};
+use crate::catalog::{Catalog, ColumnsRef, IndexRef, Relation, TableRef};
 use crate::jobs::{Failed, Ran, Runner};
 use crate::lock::LockTable;
 use crate::log::Log;
@@ -143,9 +143,10 @@ impl Core {
     /// Fails when jobs that free the table's memory, or that of its indexes, fail themselves.
     #[cold]
     pub(crate) fn check_drains(&self, t: &TableRef) -> Result<()> {
-        let indexes = t.indexes();
-        let ids = std::iter::once(t.id()).chain(indexes.iter().map(IndexRef::id));
-        let Some(cause) = ids.into_iter().find_map(|id| self.runner.memory_trouble(id)) else { return Ok(()) };
+        let (indexes, columns) = (t.indexes(), t.column_indexes());
+        let derived = indexes.iter().map(IndexRef::id).chain(columns.iter().map(ColumnsRef::id));
+        let mut ids = std::iter::once(t.id()).chain(derived);
+        let Some(cause) = ids.find_map(|id| self.runner.memory_trouble(id)) else { return Ok(()) };
         let message =
             format!("table {:?} takes no rows: its memory cannot be carried to files, {}", t.def.name, cause.message());
         let remedy = cause.hint_text().unwrap_or("see weft_jobs");

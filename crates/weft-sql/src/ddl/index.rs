@@ -87,6 +87,9 @@ fn column_index(
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<NewColumnIndex> {
     let lacks = |what: &str| Error::new(Code::FeatureNotSupported, format!("access method \"{COLUMNS}\" {what}"));
+    if create.concurrently {
+        return Err(lacks("does not support CONCURRENTLY").hint("writers wait until it is made: leave it out"));
+    }
     if create.unique {
         return Err(lacks("does not support unique indexes").hint("uniqueness is kept by an index of its own"));
     }

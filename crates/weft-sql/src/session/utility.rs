@@ -462,7 +462,8 @@ fn show(session: &mut Session, words: &[String]) -> Result<Outcome> {
             return Ok(text_rows(&["transaction_isolation"], [session.isolation().to_string()]));
         }
         ["transaction_read_only"] => {
-            let read_only = session.block.as_ref().map_or(session.settings.read_only, |block| block.read_only);
+            let otherwise = session.settings.read_only || session.db.kernel().is_follower();
+            let read_only = session.block.as_ref().map_or(otherwise, |block| block.read_only);
             let value = if read_only { "on" } else { "off" };
             return Ok(text_rows(&["transaction_read_only"], [value.to_owned()]));
         }

@@ -211,7 +211,8 @@ impl Columns for DerivedRows {
 
     fn shows(&self, read_ts: Timestamp) -> bool {
         let floor = self.store.layout().floor.0.max(self.whole_from.load(Ordering::Acquire));
-        !self.store.given_up.covers(read_ts) && floor <= read_ts.0
+        // What is damaged is told, and the table answers.
+        !self.store.given_up.covers(read_ts) && floor <= read_ts.0 && Upkeep::damage(&self.store).is_empty()
     }
 
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {

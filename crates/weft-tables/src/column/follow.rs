@@ -69,6 +69,10 @@ impl Store {
             self.take_marks_over(&before, &payload, switch.cut);
         }
         let rows = self.rows_behind(&before, switch.cut, &mut ended)?;
+        if self.is_derived {
+            // Of a key the first end is that of what is in the files.
+            ended.sort_by_key(|(_, death)| *death);
+        }
         if !active(faults::FOLLOW_WITHOUT_MARKS) {
             self.mark_followed(&added, &ended)?;
         }
