@@ -90,6 +90,13 @@ pub const SETTINGS: &[Definition] = &[
         "The least severity of messages that the client is sent",
     ),
     setting(
+        "column_indexes",
+        Words(&["auto", "off", "always"]),
+        "auto",
+        Session,
+        "When scans read column indexes in the place of their tables",
+    ),
+    setting(
         "datestyle",
         Text,
         "ISO, MDY",
@@ -112,13 +119,6 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting("default_transaction_read_only", Bool, "off", Session, "Whether new transactions are read-only"),
     setting("default_with_oids", Text, "off", Ignored, "Rows have no OIDs"),
-    setting(
-        "column_indexes",
-        Words(&["auto", "off", "always"]),
-        "auto",
-        Session,
-        "When scans read column indexes in the place of their tables",
-    ),
     setting(
         "durability",
         Words(&["full", "async"]),
