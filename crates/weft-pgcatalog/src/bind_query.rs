@@ -562,7 +562,7 @@ fn reads_itself(query: &SqlQuery, name: &str) -> bool {
             if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
-    sqlparser::ast::Visit::visit(query, &mut Finder(name)).is_break()
+    weft_walk::Visit::visit(query, &mut Finder(name)).is_break()
 }
 
 /// Gives columns the names of an alias.

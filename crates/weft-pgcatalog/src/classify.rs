@@ -17,8 +17,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Select, SelectItem,
-    TableFactor, UnaryOperator, Value as SqlValue, Visit, Visitor,
+    TableFactor, UnaryOperator, Value as SqlValue, Visitor,
 };
+use weft_walk::Visit;
 
 use crate::bind::{fold, last_part, sql_type};
 use crate::bind_query::with_names;

@@ -7,10 +7,9 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
-};
+use sqlparser::ast::{Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, Visitor, VisitorMut};
 use weft_format::{Code, Error, Result};
+use weft_walk::{Visit, VisitMut};
 
 use weft_sql::queries::names::folded;
 

@@ -14,8 +14,9 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Query, VisitorMut};
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 /// A chain of so many CASEs, each the ELSE of the one before, becomes one.
 const CHAIN_MIN: usize = 12;

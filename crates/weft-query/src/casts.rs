@@ -12,9 +12,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    CaseWhen, Expr, GroupByExpr, OrderBy, Query, Select, SelectItem, SetExpr, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    CaseWhen, Expr, GroupByExpr, OrderBy, Query, Select, SelectItem, SetExpr, Value, Visitor, VisitorMut,
 };
+use weft_walk::{Visit, VisitMut};
 
 use weft_sql::queries::has_of_its_own;
 

@@ -18,8 +18,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
+use weft_walk::{Visit, VisitMut};
 
 use weft_format::DataType;
 use weft_kernel::TableRef;

@@ -25,7 +25,7 @@ use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::planner::SqlToRel;
-use sqlparser::ast::{Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visit, Visitor, visit_expressions_mut};
+use sqlparser::ast::{Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visitor};
 use tokio::runtime::{Handle, Runtime};
 use weft_env::{Clock, Rng};
 use weft_expr::Local;
@@ -38,6 +38,7 @@ use weft_sql::queries::{
     AsksCatalog, PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation, take_moments,
 };
 use weft_sql::{Binding, Tables};
+use weft_walk::{Visit, visit_expressions_mut};
 
 use super::apply::cache::Caches;
 use super::apply::costly::{applies, costly_last};

@@ -14,12 +14,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, TableAlias,
-    TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visitor, VisitorMut,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::Result;
 use weft_sql::expr::call;
 use weft_sql::queries::names::{MARKER, folded};
+use weft_walk::{Visit, VisitMut};
 
 use super::casts::numbered;
 use super::routines::LIST_PREFIX;

@@ -12,11 +12,12 @@ use std::ops::ControlFlow;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, DataType as SqlType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, OrderByExpr, Value, visit_expressions,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, OrderByExpr, Value,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
 use weft_sql::queries::names::{MARKER, folded};
+use weft_walk::visit_expressions;
 
 use super::typed_values::cast;
 

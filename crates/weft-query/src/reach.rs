@@ -8,7 +8,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Select, SetExpr, TableFactor, TableWithJoins, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Select, SetExpr, TableFactor, TableWithJoins, Visitor};
+use weft_walk::Visit;
 
 use weft_sql::queries::names::folded;
 

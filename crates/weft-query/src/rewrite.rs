@@ -27,13 +27,14 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, LimitClause, Query,
-    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo, UnaryOperator, Value, Values, Visit,
-    VisitMut, Visitor, VisitorMut,
+    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo, UnaryOperator, Value, Values, Visitor,
+    VisitorMut,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::{call, check_fields, compare_op, interval_cast, pattern_call, slice_call, written_call};
 use weft_sql::queries::names::{MARKER, column_name, folded};
+use weft_walk::{Visit, VisitMut};
 
 use super::apply::mark::ROWS;
 use super::dependent::is_aggregate;

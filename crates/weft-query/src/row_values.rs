@@ -21,11 +21,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
-    UnaryOperator, Value, Visit, Visitor,
+    UnaryOperator, Value, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::{call, compare_op, pattern_call};
 use weft_sql::queries::names::MARKER;
+use weft_walk::Visit;
 
 use super::dependent::is_aggregate;
 use super::row_forms::where_there;

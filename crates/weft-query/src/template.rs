@@ -7,9 +7,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Query, Statement, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{Query, Statement, TableFactor, VisitorMut};
 use sqlparser::parser::Parser;
 use weft_format::{Error, Result};
+use weft_walk::VisitMut;
 
 use weft_sql::parse::WeftDialect;
 

@@ -15,11 +15,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::parse::joined_names;
 use weft_sql::queries::names::{column_name, folded};
+use weft_walk::VisitMut;
 
 use super::aliases;
 use super::fields::{Expander, Field, constraint, is_plain_wildcard, joined, only};

@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType as SqlType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 use weft_expr::builtins::JSON_ROW;
 use weft_format::schema::ROW_ID_COLUMN;
@@ -28,6 +28,7 @@ use weft_format::{Code, Error, Result};
 use weft_sql::expr::call;
 use weft_sql::parse::ALL_COLUMNS;
 use weft_sql::queries::names::{MARKER, column_name, folded};
+use weft_walk::VisitMut;
 
 use super::fields::{Expander, Field, has_no_options, is_plain_wildcard};
 use super::json_tables::columns_of_call;

@@ -12,11 +12,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    SetExpr, TableAliasColumnDef, TableFactor, TableWithJoins, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::Tables;
 use weft_sql::queries::names::folded;
+use weft_walk::VisitMut;
 
 use super::aliases;
 use super::dependent;

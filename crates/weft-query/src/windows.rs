@@ -13,10 +13,11 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, Query, Select, SetExpr, VisitMut, VisitorMut,
-    WindowSpec, WindowType,
+    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, Query, Select, SetExpr, VisitorMut, WindowSpec,
+    WindowType,
 };
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 use weft_sql::queries::names::folded;
 

@@ -12,10 +12,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, Query, SelectItem, SetExpr, SetOperator, TableFactor, Visit, Visitor, With};
+use sqlparser::ast::{Expr, Function, Query, SelectItem, SetExpr, SetOperator, TableFactor, Visitor, With};
 use weft_format::{Code, Error, Result};
 use weft_sql::queries::has_of_its_own;
 use weft_sql::queries::names::folded;
+use weft_walk::Visit;
 
 use super::dependent::is_aggregate;
 use super::template::parsed;

@@ -11,9 +11,10 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{FromTable, Query, SetExpr, Statement, TableFactor, TableObject, Visit, Visitor};
+use sqlparser::ast::{FromTable, Query, SetExpr, Statement, TableFactor, TableObject, Visitor};
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
+use weft_walk::Visit;
 
 use crate::functions::Function;
 use crate::parse::table_name;

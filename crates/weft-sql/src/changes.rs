@@ -20,13 +20,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, Query, Statement, TableAlias, TableFactor, TableVersion, Value, Visit,
-    VisitMut, Visitor, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, Ident, Query, Statement, TableAlias, TableFactor, TableVersion, Value, Visitor,
+    VisitorMut,
 };
 use weft_expr::builtins::{self, Volatility};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{TableRef, Transaction};
 use weft_pgcatalog::quoted;
+use weft_walk::{Visit, VisitMut};
 
 use crate::expr::{function_name, relation_argument};
 use crate::parse::{Parsed, PeriodKind, fold, parse, period};

@@ -11,10 +11,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     CopySource, Expr, FromTable, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, SetExpr, Statement,
-    TableAlias, TableFactor, TableObject, TableVersion, VisitMut, VisitorMut,
+    TableAlias, TableFactor, TableObject, TableVersion, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
+use weft_walk::VisitMut;
 
 use crate::changed::{Changed, target_of};
 use crate::changes;

@@ -11,13 +11,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    Expr as SqlExpr, SelectItem, Statement, Value as SqlValue, Visit, Visitor, visit_expressions_mut,
-};
+use sqlparser::ast::{Expr as SqlExpr, SelectItem, Statement, Value as SqlValue, Visitor};
 use weft_expr::builtins::{self, Volatility};
 use weft_expr::{Local, cast, is_integer, text};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
 use weft_kernel::Transaction;
+use weft_walk::{Visit, visit_expressions_mut};
 
 use crate::binding::{Moment, When};
 use crate::context::StatementContext;

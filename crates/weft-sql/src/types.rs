@@ -21,14 +21,14 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, CastKind, CreateIndex, CreateTable,
-    CreateView, DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TableFactor, TypedString, VisitMut,
-    VisitorMut,
+    CreateView, DataType as SqlType, Expr, Ident, ObjectName, Query, Statement, TableFactor, TypedString, VisitorMut,
 };
 use weft_expr::domains as known_domains;
 use weft_format::enums::{self, EnumId, Labels, Owner};
 use weft_format::{Code, DataType, Error, Result, Schema};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::{FIRST, quoted};
+use weft_walk::VisitMut;
 
 use crate::domains::{self, Resolved};
 use crate::expr::data_type_of;

@@ -5,7 +5,7 @@
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!   weft-joins: by weft-query, and needs nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
+//!   weft-joins, weft-walk: by what plans, and need nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
 use crate::imports;
@@ -17,6 +17,7 @@ pub const CRATES: &[&str] = &[
     "weft-format",
     "weft-expr",
     "weft-joins",
+    "weft-walk",
     "weft-pgcatalog",
     "weft-contract",
     "weft-kernel",

@@ -9,9 +9,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr as SqlExpr, visit_expressions};
+use sqlparser::ast::Expr as SqlExpr;
 use weft_expr::Local;
 use weft_format::{Code, Column, Error, Result};
+use weft_walk::visit_expressions;
 
 use super::index_parts::forbidden;
 use super::pieces::without_table;

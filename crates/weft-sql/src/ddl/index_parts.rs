@@ -12,12 +12,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    CastKind, Expr as SqlExpr, Function, IndexColumn, Spanned, Value as SqlValue, ValueWithSpan, visit_expressions,
-};
+use sqlparser::ast::{CastKind, Expr as SqlExpr, Function, IndexColumn, Spanned, Value as SqlValue, ValueWithSpan};
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::IndexPart;
+use weft_walk::visit_expressions;
 
 use super::operator_class::check_class;
 use super::pieces::{ordinal_of, place};

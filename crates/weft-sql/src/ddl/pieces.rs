@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr as SqlExpr, visit_expressions_mut};
+use sqlparser::ast::Expr as SqlExpr;
 use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{TableDef, TableRef};
+use weft_walk::visit_expressions_mut;
 
 use crate::parse::{fold, parse_expression, span_position};
 

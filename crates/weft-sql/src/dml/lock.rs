@@ -15,11 +15,11 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use sqlparser::ast::{
     CastKind, DataType as SqlType, Expr, LimitClause, Query, SetExpr, TableFactor, TableWithJoins, Value,
-    visit_expressions,
 };
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
+use weft_walk::visit_expressions;
 
 use super::lock_joined::{self, check, has_aggregate, refused, shift_positions};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};

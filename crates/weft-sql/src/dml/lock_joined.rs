@@ -16,12 +16,13 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, Join, JoinOperator, LockClause, ObjectName, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visit, Visitor,
+    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::Index;
 use weft_kernel::{Engine, TableRef};
 use weft_pgcatalog::CatalogRelation;
+use weft_walk::Visit;
 
 use super::syntax::{aliased, column, exact, hidden, parsed_query, unsupported};
 use super::write::LockedTable;

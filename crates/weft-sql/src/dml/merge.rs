@@ -19,11 +19,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClauseKind, MergeInsertKind, ObjectName,
-    Query, SelectItem, TableFactor, TableWithJoins, VisitMut, VisitorMut, With,
+    Query, SelectItem, TableFactor, TableWithJoins, VisitorMut, With,
 };
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
+use weft_walk::VisitMut;
 
 use super::merge_plan::{Kind, MergePlan};
 use super::syntax::{
@@ -346,7 +347,7 @@ fn in_source(expr: &mut Expr, shown: &Ident, source: Option<&Ident>) -> Result<(
 
 /// A condition stands in the query several times.
 fn refuse_volatile(expr: &Expr) -> Result<()> {
-    let found = sqlparser::ast::visit_expressions(expr, |part| match part {
+    let found = weft_walk::visit_expressions(expr, |part| match part {
         Expr::Function(function) if VOLATILE.contains(&function.name.to_string().to_lowercase().as_str()) => {
             ControlFlow::Break(function.name.to_string())
         }

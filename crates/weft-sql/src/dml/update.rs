@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    Expr, Ident, Query, SelectItem, TableWithJoins, Update, UpdateTableFromKind, With, visit_expressions,
-};
+use sqlparser::ast::{Expr, Ident, Query, SelectItem, TableWithJoins, Update, UpdateTableFromKind, With};
 use weft_expr::Local;
 use weft_format::{Result, Schema};
 use weft_kernel::{ColumnSet, TableRef};
+use weft_walk::visit_expressions;
 
 use super::syntax::{
     aliased, assignments, column, derived, exact, hidden, is_default, select, stored_expression, unsupported,

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ArrayElemTypeDef, ColumnDef, DataType as SqlType, Expr, visit_expressions_mut};
+use sqlparser::ast::{ArrayElemTypeDef, ColumnDef, DataType as SqlType, Expr};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, TableDef, Transaction};
+use weft_walk::visit_expressions_mut;
 
 use super::definition::{Definition, base_type, parent_of};
 use super::lines::{line, lines};

@@ -9,9 +9,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Statement, Visit, Visitor, visit_expressions};
+use sqlparser::ast::{Expr, Query, Statement, Visitor};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
+use weft_walk::{Visit, visit_expressions};
 
 use super::called::called_by;
 use super::calls::{fix, gone};

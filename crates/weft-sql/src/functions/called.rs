@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, SelectItem, TableFactor, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, SelectItem, TableFactor, Visitor};
+use weft_walk::Visit;
 
 use super::names::of_fixed_name;
 use crate::expr::function_name;

@@ -15,13 +15,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Array, CastKind, DataType as SqlType, Expr, Function as Call, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Statement, TableAlias, TableFactor, VisitMut,
-    VisitorMut,
+    FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, Statement, TableAlias, TableFactor, VisitorMut,
 };
 use weft_expr::as_numeric;
 use weft_expr::builtins::is_same;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
+use weft_walk::VisitMut;
 
 use super::called::called_in_result;
 use super::definition::{Argument, Function, plain_type_of, sql_type_of};

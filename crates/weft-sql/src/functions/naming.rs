@@ -14,9 +14,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArguments, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem,
-    Statement, TableFactor, Value, VisitMut, VisitorMut,
+    Statement, TableFactor, Value, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 use super::calls::cast_of;
 use super::definition::Function;

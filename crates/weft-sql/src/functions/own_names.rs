@@ -7,9 +7,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Ident, ObjectName, Query, SetExpr, TableAlias, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{Ident, ObjectName, Query, SetExpr, TableAlias, TableFactor, VisitorMut};
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
+use weft_walk::VisitMut;
 
 use super::scope::address;
 use crate::changes;

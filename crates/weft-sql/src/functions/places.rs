@@ -19,11 +19,12 @@ use std::ops::ControlFlow;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     CaseWhen, Expr, FunctionArguments, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, LimitClause, Query,
-    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit,
-    VisitMut, Visitor, VisitorMut,
+    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visitor,
+    VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
+use weft_walk::{Visit, VisitMut};
 
 use super::body::{Body, alone};
 use super::calls::typed;

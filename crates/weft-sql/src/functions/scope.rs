@@ -10,12 +10,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, FromTable, Function as Call, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    Statement, TableAlias, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Value, VisitMut, VisitorMut,
+    Statement, TableAlias, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Value, VisitorMut,
 };
 use weft_expr::routines;
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 use weft_kernel::{ObjectKind, Transaction};
+use weft_walk::VisitMut;
 
 use super::definition::{Function, GivenColumn, Gives, plain_type_of};
 use super::names::of_fixed_name;

@@ -3,8 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Value, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Value, Visitor};
 use weft_expr::builtins::{self, Volatility};
+use weft_walk::Visit;
 
 use super::scope::parameter;
 use crate::expr::{AGGREGATES, function_name};

@@ -12,11 +12,12 @@
 use std::any::TypeId;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, Ident, UnaryOperator, Value, Visit, Visitor};
+use sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, Ident, UnaryOperator, Value, Visitor};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+use weft_walk::Visit;
 
 use super::periods::parse_period;
 

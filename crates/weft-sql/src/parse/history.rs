@@ -8,12 +8,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FromTable, Query, Select, SetExpr, Statement, TableFactor, TableVersion, TransactionMode, Visit, VisitMut,
-    Visitor, VisitorMut,
+    Expr, FromTable, Query, Select, SetExpr, Statement, TableFactor, TableVersion, TransactionMode, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
+use weft_walk::{Visit, VisitMut};
 
 use super::lexemes::keyword;
 use super::names::{fold, table_name};

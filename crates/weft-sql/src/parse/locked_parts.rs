@@ -11,10 +11,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Cte, Expr, LockClause, Query, SelectItem, SetExpr, Statement, Value, VisitMut, VisitorMut, With};
+use sqlparser::ast::{Cte, Expr, LockClause, Query, SelectItem, SetExpr, Statement, Value, VisitorMut, With};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 /// No name that people write begins with it.
 const MARKER: char = '\u{1}';

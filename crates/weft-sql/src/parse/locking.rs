@@ -11,11 +11,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    LockClause, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut,
-};
+use sqlparser::ast::{LockClause, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitorMut};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+use weft_walk::VisitMut;
 
 use super::lexemes::{is_word, keyword, next};
 use super::names::{fold, table_name};

@@ -12,10 +12,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Statement, TableFactor, Value, VisitMut, VisitorMut,
+    ObjectName, Statement, TableFactor, Value, VisitorMut,
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 use super::names::fold;
 

@@ -13,13 +13,14 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query,
-    TableFactor, TableVersion, VisitMut, VisitorMut,
+    TableFactor, TableVersion, VisitorMut,
 };
 use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 use super::lexemes::keyword;
 use super::position::place;

@@ -10,9 +10,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Insert, MergeAction,
-    MergeInsertKind, OnConflictAction, OnInsert, SetExpr, Statement, VisitMut, VisitorMut,
+    MergeInsertKind, OnConflictAction, OnInsert, SetExpr, Statement, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
+use weft_walk::VisitMut;
 
 use super::parts;
 

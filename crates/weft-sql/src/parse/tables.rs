@@ -12,11 +12,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, DataType, ObjectName, Query, Select, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{ColumnDef, DataType, ObjectName, Query, Select, SetExpr, Statement, Visitor};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 use weft_format::{Code, Error, Result};
+use weft_walk::Visit;
 
 use super::lexemes::{is_word, keyword, next};
 use super::names::table_name;

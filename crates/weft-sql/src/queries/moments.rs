@@ -13,10 +13,10 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, Query, TableAlias, TableFactor, TableVersion, Value as SqlValue, Visit, VisitMut, Visitor,
-    VisitorMut,
+    Expr, Ident, ObjectName, Query, TableAlias, TableFactor, TableVersion, Value as SqlValue, Visitor, VisitorMut,
 };
 use weft_format::{Code, DataType, Error, Result};
+use weft_walk::{Visit, VisitMut};
 
 use crate::expr::data_type_of;
 use crate::parse::{fold, period_of, table_name};

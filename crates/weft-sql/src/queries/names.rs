@@ -14,10 +14,11 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     AccessExpr, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinConstraint,
     JoinOperator, LimitClause, ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, TrimWhereField, Visit, VisitMut, Visitor, VisitorMut,
+    TableWithJoins, TrimWhereField, Visitor, VisitorMut,
 };
 use weft_format::enums::{self, EnumId};
 use weft_format::{Code, Error, Result};
+use weft_walk::{Visit, VisitMut};
 
 use crate::domains;
 use crate::expr::call;

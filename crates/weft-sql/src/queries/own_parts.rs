@@ -6,7 +6,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Visitor};
+use weft_walk::Visit;
 
 /// Whether some expression outside of subqueries is such a one.
 pub fn has_of_its_own(part: &impl Visit, is_such: impl Fn(&Expr) -> bool) -> bool {

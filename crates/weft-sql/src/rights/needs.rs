@@ -14,12 +14,13 @@ use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Insert, JoinConstraint, LockClause, Merge, MergeAction, MergeClause, MergeInsertExpr,
     ObjectName, OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
+    SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
+use weft_walk::Visit;
 
 use super::columns::{alias_of, constraint_of, given_columns, last, merged_columns, output_names, values_of};
 use super::links::{Link, links};

@@ -13,13 +13,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    CaseWhen, Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Value as SqlValue, Visit, VisitMut,
-    Visitor, VisitorMut, visit_expressions,
+    CaseWhen, Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Value as SqlValue, Visitor, VisitorMut,
 };
 use weft_expr::{NextNumber, Numbers};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
 use weft_kernel::{NumberTaker, Object, ObjectKind, SequenceValue};
 use weft_pgcatalog::rights::Rights;
+use weft_walk::{Visit, VisitMut, visit_expressions};
 
 use super::client::Embedded;
 use super::execute::{Run, execute};

@@ -17,10 +17,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, Statement,
-    Value as SqlValue, VisitMut, VisitorMut,
+    Value as SqlValue, VisitorMut,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_pgcatalog::{CatalogQuery, is_computed_late, is_constant, is_of_session};
+use weft_walk::VisitMut;
 
 use super::catalog::{self, Shown};
 use super::plan::plan;

@@ -9,10 +9,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{CastKind, DataType as SqlType, Expr, Statement, Value as SqlValue, VisitMut, VisitorMut};
+use sqlparser::ast::{CastKind, DataType as SqlType, Expr, Statement, Value as SqlValue, VisitorMut};
 use weft_expr::check_assignable;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
+use weft_walk::VisitMut;
 
 use super::Session;
 use super::alone;

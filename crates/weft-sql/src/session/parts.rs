@@ -25,12 +25,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Cte, Expr, OnConflictAction, OnInsert, Query, SetExpr, Statement, TableFactor, Value as SqlValue, Visit, Visitor,
-    With, visit_expressions,
+    Cte, Expr, OnConflictAction, OnInsert, Query, SetExpr, Statement, TableFactor, Value as SqlValue, Visitor, With,
 };
 use weft_expr::builtins::{self, Volatility};
 use weft_format::{Code, DataType, Error, Result, TableId, Value};
 use weft_kernel::{TableRef, Transaction};
+use weft_walk::{Visit, visit_expressions};
 
 use super::planned::{Action, Parts, Plan};
 use super::typed::write_casts;

@@ -12,10 +12,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Ident, ObjectName, Statement, TimezoneInfo,
-    Value, VisitMut, VisitorMut,
+    Value, VisitorMut,
 };
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
+use weft_walk::VisitMut;
 
 /// Writes casts into a statement where the client's types differ from the statement's; whether there were any.
 pub(super) fn write_casts(statement: &mut Statement, named: &[Option<DataType>], inferred: &[DataType]) -> bool {

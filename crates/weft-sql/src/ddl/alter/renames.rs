@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{Expr as SqlExpr, Ident, ObjectName, RenameTableNameKind, visit_expressions_mut};
+use sqlparser::ast::{Expr as SqlExpr, Ident, ObjectName, RenameTableNameKind};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, Transaction};
+use weft_walk::visit_expressions_mut;
 
 use super::Altering;
 use super::columns::forget_bloom;
