@@ -10,6 +10,7 @@
 //!                            versions() = None  the state at one moment, as far back as it is kept
 //!   doc->'a'->>'b'           fields() = Some    the values of the path, from its own columns where it has some
 //!                            fields() = None    those of the documents' texts, which the kernel takes apart
+//!   how many values has c?   summaries() = Some what its files say together; none: who asks looks at some rows
 //!   sum(b) of a row table    columns() = Some   of what is derived from it: rows of k and b, stored as columns
 //! ```
 //!
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{Error, RecordNo, Result, Schema, Timestamp};
+use weft_format::{ColumnSummary, Error, RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
 use crate::scan::{FieldTest, Period, ScanField, ScanOutput, ScanRequest, TableStatistics};
@@ -140,6 +141,17 @@ pub trait Fields: Send + Sync {
     ) -> Result<ScanOutput>;
 }
 
+/// What the values of each column are like, as the files of a table say.
+///
+/// 1. What is told is of rows in files, each counted once, of which a fifth at most may have gone since.
+/// 2. Nothing that is asked for here takes time that grows with the number of files, but [`Summaries::renew`].
+pub trait Summaries: Send + Sync {
+    /// By ordinal, of the columns that files have. May read a few files that nobody has looked at.
+    fn summaries(&self) -> Arc<Vec<ColumnSummary>>;
+    /// Takes in all files as they are now, however many.
+    fn renew(&self);
+}
+
 /// What the log has changed of each key while what is derived was not fed: when last, and the row that there is now
 /// (row codec of its own schema); none: there is none.
 pub type Amendments = BTreeMap<Arc<[u8]>, (Timestamp, Option<Arc<[u8]>>)>;
@@ -180,6 +192,10 @@ pub trait Columns: Send + Sync {
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest, fields: Vec<ScanField>) -> Result<ScanOutput>;
     /// Estimates for the planner.
     fn statistics(&self) -> TableStatistics;
+    /// Tells what the values of its columns are like.
+    fn summaries(&self) -> Option<&dyn Summaries> {
+        None
+    }
     /// See [`Inspect::layers`](crate::Inspect::layers).
     fn layers(&self) -> Vec<LayerStatus>;
     /// See [`Inspect::parts`](crate::Inspect::parts).

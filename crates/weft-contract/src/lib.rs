@@ -11,6 +11,7 @@
 //!                InPlace      pages changed where they lie, with records of the method's own in the log
 //!                Versions     what rows were, from which commit until which
 //!                Fields       values within documents, without the documents
+//!                Summaries    what the values of columns are like, as files say
 //!                Columns      of what is derived: some columns of each row, scanned instead of the table
 //!   Table        the four duties, and which abilities it has
 //!   Derived      Upkeep, and fed by its table: a secondary index, a column index
@@ -33,7 +34,7 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Amendments, Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Versions, VisitRow};
+pub use abilities::{Amendments, Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Summaries, Versions, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;

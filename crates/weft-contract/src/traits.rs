@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use crate::abilities::{Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Versions};
+use crate::abilities::{Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Summaries, Versions};
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
@@ -144,6 +144,10 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     fn versions(&self) -> Option<&dyn Versions>;
     /// Reads fields of documents alone.
     fn fields(&self) -> Option<&dyn Fields> {
+        None
+    }
+    /// Tells what the values of its columns are like.
+    fn summaries(&self) -> Option<&dyn Summaries> {
         None
     }
 }

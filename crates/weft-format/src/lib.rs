@@ -12,6 +12,7 @@
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!         array_filter              the same of an Arrow array, or of rows
 //!      stats ── bloom               what rules a block or file out without reading it
+//!      summary/                     how many values a column has, which are common, how they are spread
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
 //!      document/                    documents as columns: what a block of jsonb is made of, and its fields
 //!      wire                         numbers, texts, types, values as bytes; the reader of bytes that may be damaged
@@ -42,6 +43,7 @@ pub mod row_arrays;
 pub mod row_batch;
 pub mod schema;
 pub mod stats;
+pub mod summary;
 pub mod table;
 pub mod types;
 pub mod value;
@@ -62,6 +64,7 @@ pub use row::RowCodec;
 pub use row_batch::EncodedRows;
 pub use schema::{Column, Evolution, Schema};
 pub use stats::ColumnStats;
+pub use summary::ColumnSummary;
 pub use table::{
     BlockCache, BlockKey, ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps,
     NoCache,

@@ -14,6 +14,7 @@ mod encode;
 mod encode_text;
 mod filter;
 mod finish;
+mod hashes;
 mod int_test;
 mod kind;
 pub(crate) mod layout;

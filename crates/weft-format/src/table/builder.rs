@@ -15,10 +15,14 @@ use crate::ids::{FileId, TableId, Timestamp};
 use crate::key;
 use crate::row::RowCodec;
 use crate::schema::Schema;
+use crate::stats::ColumnStats;
+use crate::summary::{Collector, write_summaries};
 use crate::table::documents::finish_documents;
 use crate::table::footer::{BlockEntry, ColumnEntry, Footer, SliceEntry};
 use crate::table::header::{Header, trailer_bytes};
-use crate::table::layout::{COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, checksum};
+use crate::table::layout::{
+    COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, SUMMARIES_PLACE, checksum,
+};
 use crate::types::DataType;
 use crate::value::ValueRef;
 
@@ -31,6 +35,8 @@ pub struct ColumnTableOptions {
     pub without_key_filter: bool,
     /// Documents (jsonb) stay texts, never columns.
     pub documents_as_texts: bool,
+    /// Nobody asks what the values are like: no summaries are made.
+    pub without_summaries: bool,
 }
 
 /// Insert timestamps of a batch.
@@ -77,6 +83,8 @@ pub struct ColumnTableBuilder {
     key_hashes: Option<Vec<u64>>,
     min_ts: Timestamp,
     max_ts: Timestamp,
+    /// None: nobody asks (`without_summaries`).
+    collector: Option<Collector>,
     pause: Option<Pause>,
 }
 
@@ -134,6 +142,7 @@ impl ColumnTableBuilder {
         columns.push(state(DataType::BigInt, HashesWanted::None));
         ColumnTableBuilder {
             codec: RowCodec::new(&schema),
+            collector: (!options.without_summaries).then(|| Collector::new(&schema)),
             schema,
             columns,
             rows: 0,
@@ -180,6 +189,9 @@ impl ColumnTableBuilder {
         for (ordinal, column) in self.columns[..self.schema.columns.len()].iter_mut().enumerate() {
             column.builder.push(self.codec.get(row, ordinal));
         }
+        if let Some(collector) = &mut self.collector {
+            collector.push(|ordinal| self.codec.get(row, ordinal));
+        }
         self.push_ts(insert_ts);
         self.pending_rows += 1;
         if self.pending_rows == BLOCK_ROWS {
@@ -225,6 +237,9 @@ impl ColumnTableBuilder {
                 }
                 self.note_key(ts);
                 self.push_ts(ts);
+                if let Some(collector) = &mut self.collector {
+                    collector.push(|ordinal| value_in(&columns[ordinal], row));
+                }
             }
             self.pending_rows += len;
             offset += len;
@@ -261,8 +276,11 @@ impl ColumnTableBuilder {
 
     /// Encodes the waiting rows.
     fn flush(&mut self) {
-        for column in &mut self.columns {
+        for (ordinal, column) in self.columns.iter_mut().enumerate() {
             let mut pause = || rest(&mut self.pause);
+            if let Some(collector) = self.collector.as_mut().filter(|_| ordinal < self.schema.columns.len()) {
+                collector.block(ordinal, &column.builder);
+            }
             let documents =
                 column.may_be_documents.then(|| finish_documents(&mut column.builder, column.wanted, &mut pause));
             let mut block = match documents.flatten() {
@@ -312,6 +330,7 @@ impl ColumnTableBuilder {
             entries.push(write_column(&mut bytes, file, number as u32, column));
             rest(&mut self.pause);
         }
+        let summaries = self.collector.take().map(|collector| append_summaries(&mut bytes, file, collector, &entries));
         let key_filter = match &self.key_hashes {
             None => BloomFilter::of_everything(),
             Some(hashes) => {
@@ -327,6 +346,7 @@ impl ColumnTableBuilder {
             min_insert_ts: self.min_ts,
             max_insert_ts: self.max_ts,
             columns: entries,
+            summaries,
         };
         let footer_bytes = footer.to_bytes(FORMAT_VERSION);
         let crc = checksum(file, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes);
@@ -343,6 +363,22 @@ impl ColumnTableBuilder {
             max_insert_ts: self.max_ts,
         })
     }
+}
+
+/// A value of a stored column.
+fn value_in(column: &ArrayRef, row: usize) -> ValueRef<'_> {
+    if column.is_null(row) {
+        return ValueRef::Null;
+    }
+    stored_value_at(column, row).expect("the block builder took this type")
+}
+
+/// Appends the summaries of the columns.
+fn append_summaries(bytes: &mut Vec<u8>, file: FileId, collector: Collector, entries: &[ColumnEntry]) -> SliceEntry {
+    let stats: Vec<ColumnStats> = entries.iter().map(ColumnEntry::stats).collect();
+    let summaries = write_summaries(&collector.finish(stats.iter()));
+    bytes.extend_from_slice(&summaries);
+    SliceEntry { bytes: summaries.len() as u32, checksum: checksum(file, SUMMARIES_PLACE, 0, &summaries) }
 }
 
 /// Appends a column's blocks and answers its part of the footer.

@@ -24,10 +24,11 @@ use crate::predicate::{CompareOp, Predicate};
 use crate::row::RowCodec;
 use crate::schema::Schema;
 use crate::stats::ColumnStats;
+use crate::summary::{ColumnSummary, read_summaries};
 use crate::table::cache::{BlockCache, BlockKey, NoCache};
-use crate::table::footer::{ColumnEntry, Footer};
+use crate::table::footer::{ColumnEntry, Footer, SliceEntry};
 use crate::table::header::{Header, Trailer};
-use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, TRAILER_BYTES, checksum};
+use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, SUMMARIES_PLACE, TRAILER_BYTES, checksum};
 use crate::types::DataType;
 use crate::value::Value;
 
@@ -48,6 +49,8 @@ pub struct ColumnTable {
     pub(crate) max_insert_ts: Timestamp,
     /// The schema's columns, then the insert timestamps.
     pub(crate) columns: Vec<Column>,
+    /// Where the summaries lie, when there are some.
+    summaries: Option<SlicePlace>,
     pub(crate) key_columns: Vec<usize>,
     pub(crate) key_codec: KeyCodec,
     codec: RowCodec,
@@ -146,7 +149,11 @@ impl ColumnTable {
         let footer = Footer::parse(&footer_bytes, &header, &types)?;
         let mut shape = schema.clone();
         shape.columns = stored_columns(&footer);
-        let columns = place_blocks(footer.columns, trailer.footer_offset)?;
+        let summary_bytes = footer.summaries.map_or(0, |entry| u64::from(entry.bytes));
+        let blocks_end = trailer.footer_offset.checked_sub(summary_bytes);
+        let blocks_end = blocks_end.ok_or_else(|| Error::corrupt("its summaries are longer than all before them"))?;
+        let columns = place_blocks(footer.columns, blocks_end)?;
+        let place = |entry: SliceEntry| SlicePlace { offset: blocks_end, bytes: entry.bytes, checksum: entry.checksum };
         Ok(ColumnTable {
             file,
             header,
@@ -158,6 +165,7 @@ impl ColumnTable {
             min_insert_ts: footer.min_insert_ts,
             max_insert_ts: footer.max_insert_ts,
             columns,
+            summaries: footer.summaries.map(place),
             key_columns: schema.key.clone(),
             key_codec: KeyCodec::new(&shape),
             codec: RowCodec::new(&shape),
@@ -283,6 +291,20 @@ impl ColumnTable {
     /// Statistics of a column over the whole table.
     pub fn stats(&self, column: usize) -> &ColumnStats {
         &self.columns[column].stats
+    }
+
+    /// What the values of each column that the file has are like, read from the file; none when it was written without.
+    pub fn summaries(&self) -> Result<Option<Vec<ColumnSummary>>> {
+        let Some(place) = &self.summaries else { return Ok(None) };
+        let mut bytes = vec![0; place.bytes as usize];
+        let read = read(&*self.file, &mut bytes, place.offset).and_then(|()| {
+            if checksum(self.file_id(), SUMMARIES_PLACE, 0, &bytes) != place.checksum {
+                return Err(Error::corrupt("its summaries fail the checksum"));
+            }
+            let types: Vec<DataType> = (0..self.column_count()).map(|column| self.column_type(column)).collect();
+            read_summaries(&bytes, &types, self.row_count().into())
+        });
+        read.map(Some).map_err(|error| in_file(self.table_id(), self.file_id(), error))
     }
 
     /// Statistics of one block of a column.
@@ -509,8 +531,8 @@ fn stored_columns(footer: &Footer) -> Vec<crate::Column> {
     footer.columns[..footer.columns.len() - 1].iter().map(column).collect()
 }
 
-/// Blocks lie one after the other, from the header to the footer.
-fn place_blocks(entries: Vec<ColumnEntry>, footer_offset: u64) -> Result<Vec<Column>> {
+/// Blocks lie one after the other, from the header to the summaries.
+fn place_blocks(entries: Vec<ColumnEntry>, end: u64) -> Result<Vec<Column>> {
     let (mut offset, mut first_slice) = (HEADER_BYTES as u64, 0);
     let mut columns = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -533,8 +555,8 @@ fn place_blocks(entries: Vec<ColumnEntry>, footer_offset: u64) -> Result<Vec<Col
         first_slice += column.slices.len() as u32;
         columns.push(column);
     }
-    if offset != footer_offset {
-        return Err(Error::corrupt(format!("its blocks end at {offset}, its footer starts at {footer_offset}")));
+    if offset != end {
+        return Err(Error::corrupt(format!("its blocks end at {offset}, what follows starts at {end}")));
     }
     Ok(columns)
 }

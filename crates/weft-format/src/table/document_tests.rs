@@ -103,7 +103,9 @@ fn a_file_of_the_version_before_is_still_read() {
     let end = image.len() - layout::TRAILER_BYTES;
     let start = u64::from_le_bytes(crate::bytes::array(&image[end..])) as usize;
     let types = documents_schema().columns.iter().map(|column| column.data_type).collect::<Vec<_>>();
-    let footer = footer::Footer::parse(&image[start..end], &header, &types).unwrap().to_bytes(2);
+    let footer = footer::Footer::parse(&image[start..end], &header, &types).unwrap();
+    let start = start - footer.summaries.unwrap().bytes as usize;
+    let footer = footer.to_bytes(2);
     header.version = 2;
     let mut old = header.to_bytes().to_vec();
     old.extend_from_slice(&image[layout::HEADER_BYTES..start]);

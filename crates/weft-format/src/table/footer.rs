@@ -10,7 +10,7 @@ use crate::stats::ColumnStats;
 use crate::table::header::Header;
 use crate::table::layout::{
     DOCUMENTS_MARK, DOCUMENTS_VERSION, INDEX_ROWS, SLICES_VERSION, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT,
-    STATS_MIN_EXACT,
+    STATS_MIN_EXACT, SUMMARIES_VERSION,
 };
 use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Footer {
     pub(crate) min_insert_ts: Timestamp,
     pub(crate) max_insert_ts: Timestamp,
     pub(crate) columns: Vec<ColumnEntry>,
+    /// Bytes and checksum of the summaries, when the file has them.
+    pub(crate) summaries: Option<SliceEntry>,
 }
 
 /// One stored column.
@@ -34,6 +36,15 @@ pub(crate) struct ColumnEntry {
     pub(crate) symbols: Vec<u8>,
     pub(crate) filter: Option<BloomFilter>,
     pub(crate) blocks: Vec<BlockEntry>,
+}
+
+impl ColumnEntry {
+    /// Statistics of all blocks.
+    pub(crate) fn stats(&self) -> ColumnStats {
+        let mut stats = ColumnStats::empty();
+        self.blocks.iter().for_each(|block| stats.merge(&block.stats));
+        stats
+    }
 }
 
 /// One block.
@@ -47,6 +58,7 @@ pub(crate) struct BlockEntry {
 }
 
 /// One slice of a block.
+#[derive(Clone, Copy)]
 pub(crate) struct SliceEntry {
     pub(crate) bytes: u32,
     pub(crate) checksum: u32,
@@ -82,6 +94,11 @@ impl Footer {
                 put_stats(&mut out, &block.stats);
             }
         }
+        if version >= SUMMARIES_VERSION {
+            let SliceEntry { bytes, checksum } = self.summaries.unwrap_or(SliceEntry { bytes: 0, checksum: 0 });
+            out.extend_from_slice(&bytes.to_le_bytes());
+            out.extend_from_slice(&checksum.to_le_bytes());
+        }
         out
     }
 
@@ -109,12 +126,22 @@ impl Footer {
             }
             columns.push(parse_column(&mut input, header, found)?);
         }
+        let summaries = if header.version >= SUMMARIES_VERSION { parse_summaries(&mut input)? } else { None };
         input.end()?;
         let rising = first_keys.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising || first_keys.last().is_none_or(|last| *last > max_key) || min_insert_ts > max_insert_ts {
             return Err(Error::corrupt("its keys or timestamps contradict each other"));
         }
-        Ok(Footer { max_key, first_keys, key_filter, min_insert_ts, max_insert_ts, columns })
+        Ok(Footer { max_key, first_keys, key_filter, min_insert_ts, max_insert_ts, columns, summaries })
+    }
+}
+
+fn parse_summaries(input: &mut ByteReader<'_>) -> Result<Option<SliceEntry>> {
+    let entry = SliceEntry { bytes: input.u32()?, checksum: input.u32()? };
+    match entry {
+        SliceEntry { bytes: 0, checksum: 0 } => Ok(None),
+        SliceEntry { bytes: 0, .. } => Err(damaged("there are no summaries, and a checksum of them")),
+        entry => Ok(Some(entry)),
     }
 }
 

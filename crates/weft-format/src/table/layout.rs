@@ -5,13 +5,15 @@ pub const MAGIC: [u8; 8] = *b"WEFTCOLT";
 /// Last bytes of the file.
 pub const END_MAGIC: [u8; 4] = *b"WEND";
 /// Version of the format that this release writes.
-pub const FORMAT_VERSION: u16 = 3;
+pub const FORMAT_VERSION: u16 = 4;
 /// The first version that this release reads: before version 2 every block was one slice.
 pub const FORMAT_VERSION_MIN: u16 = 1;
 /// The first version whose blocks may be cut into slices.
 pub(crate) const SLICES_VERSION: u16 = 2;
 /// The first version whose blocks of jsonb may be documents as columns.
 pub(crate) const DOCUMENTS_VERSION: u16 = 3;
+/// The first version that has summaries of its columns before the footer.
+pub(crate) const SUMMARIES_VERSION: u16 = 4;
 /// In place of the rows per slice: the block's slices are pieces of documents.
 pub(crate) const DOCUMENTS_MARK: u8 = u8::MAX;
 /// Bytes of the header.
@@ -41,6 +43,9 @@ pub(crate) fn checksum(file: crate::FileId, column: u32, block: u32, bytes: &[u8
     crc32c::crc32c_append(crc32c::crc32c(&place), bytes)
 }
 
+/// The column number that the checksum of the summaries covers; the block is 0.
+pub(crate) const SUMMARIES_PLACE: u32 = u32::MAX - 1;
+
 /// The column and block number that the footer's checksum covers.
 pub(crate) const FOOTER_PLACE: u32 = u32::MAX;
 
@@ -69,6 +74,7 @@ mod tests {
         note("STATS", &[STATS_HAS_MIN, STATS_HAS_MAX, STATS_MIN_EXACT, STATS_MAX_EXACT]);
         note("STATS_TEXT_BYTES_MAX", &crate::stats::STATS_TEXT_BYTES_MAX);
         note("FOOTER_PLACE", &FOOTER_PLACE);
+        note("SUMMARIES", &(SUMMARIES_PLACE, crate::summary::ON_DISK));
         note("BLOCK_ROWS", &BLOCK_ROWS);
         note("BLOCK_HEADER_BYTES", &BLOCK_HEADER_BYTES);
         note("ALIGN_BYTES", &ALIGN_BYTES);

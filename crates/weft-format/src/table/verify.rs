@@ -23,7 +23,20 @@ impl ColumnTable {
                 self.verify_block(column, block, &loaded).map_err(|error| self.in_block(column, block, error))?;
             }
         }
+        self.verify_summaries()?;
         self.verify_keys()
+    }
+
+    fn verify_summaries(&self) -> Result<()> {
+        let summaries = self.summaries()?.unwrap_or_default();
+        for (column, summary) in summaries.iter().enumerate() {
+            let (found, counted) = (summary.rows() - summary.present(), self.stats(column).null_count);
+            if found != counted {
+                let what = format!("the summary of column {column} counts {found} NULLs, its blocks {counted}");
+                return Err(in_file(self.table_id(), self.file_id(), Error::corrupt(what)));
+            }
+        }
+        Ok(())
     }
 
     /// Reads everything, past any cache, and tests its checksums.
@@ -34,7 +47,7 @@ impl ColumnTable {
                 pieces.try_for_each(|piece| self.slice(&NoCache, column, block, piece).map(|_| ()))?;
             }
         }
-        Ok(())
+        self.summaries().map(|_| ())
     }
 
     fn verify_block(&self, column: usize, block: usize, loaded: &Block) -> Result<()> {

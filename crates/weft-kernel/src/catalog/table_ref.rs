@@ -12,6 +12,7 @@ use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
 use super::columns_ref::ColumnsRef;
 use super::index_ref::IndexRef;
+use super::known::Looked;
 use super::life::Life;
 use crate::fault::{Fault, active};
 use crate::index::{Feeder, Index, Indexed};
@@ -49,6 +50,8 @@ pub(super) struct TableShared {
     next_row_id: AtomicI64,
     /// Whether an index of it could not be opened.
     leaves_index_alone: AtomicBool,
+    /// What was seen of the values in its columns.
+    pub(super) looked: Looked,
     life: Life,
     horizon: Arc<Horizon>,
 }
@@ -66,6 +69,7 @@ impl TableRef {
             is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
             leaves_index_alone: AtomicBool::new(false),
+            looked: Looked::new(context.services.account()),
             life: Life::new(def.schema.version),
             horizon: context.horizon.clone(),
         });

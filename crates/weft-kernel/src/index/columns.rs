@@ -212,6 +212,11 @@ impl ColumnIndex {
         &self.named
     }
 
+    /// By ordinal of the index: that of the table.
+    pub fn ordinals(&self) -> &[usize] {
+        &self.ordinals
+    }
+
     /// Whether it has a column of the table: a named one, or one of the key.
     pub fn has_column(&self, ordinal: usize) -> bool {
         self.ordinals.binary_search(&ordinal).is_ok()

@@ -38,6 +38,18 @@ pub struct Horizon {
     is_catalogs: bool,
 }
 
+/// A snapshot that is registered for as long as this lives.
+pub(crate) struct Look {
+    timeline: Arc<Timeline>,
+    pub(crate) read_ts: Timestamp,
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        self.timeline.release(self.read_ts);
+    }
+}
+
 impl Horizon {
     /// That of a table which has dropped nothing since the engine was opened.
     pub fn new(timeline: Arc<Timeline>) -> Horizon {
@@ -71,6 +83,11 @@ impl Horizon {
     /// How far [`Horizon::advance`] could move the floor now: for who asks whether that is worth it.
     pub fn peek(&self) -> Timestamp {
         Timestamp(self.reach(&self.timeline.registered.lock()))
+    }
+
+    /// Registers a snapshot of what is published, for who looks at rows beside any transaction.
+    pub(crate) fn look(&self) -> Look {
+        Look { read_ts: self.timeline.register(), timeline: self.timeline.clone() }
     }
 
     fn reach(&self, registered: &Registered) -> u64 {

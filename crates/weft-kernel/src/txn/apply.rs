@@ -66,6 +66,8 @@ pub(crate) fn apply_writes(
         }
         let applied = state.table.table.apply(ts, &state.writes);
         applied.or_else(|error| trouble(&state.table.clone().into(), error))?;
+        let attached: u64 = state.writes.attachments.iter().map(|attachment| attachment.rows).sum();
+        state.table.note_written(state.writes.rows.len() as u64 + attached);
         state.table.indexes().iter().for_each(|index| index.index.feed(ts, &state.writes));
         let columns = state.table.column_indexes();
         columns.iter().filter_map(|columns| columns.index.as_ref()).for_each(|index| index.feed(ts, &state.writes));

@@ -34,6 +34,10 @@ pub(crate) struct Columns {
     /// The layer of each part.
     pub(crate) layers: Vec<Layer>,
     pub(crate) borders: Borders,
+    /// Rows of all parts, dead ones too.
+    pub(crate) rows: u64,
+    /// Bytes of all files.
+    pub(crate) bytes: u64,
     reach: Vec<u32>,
     by_file: HashMap<FileId, u32>,
 }
@@ -56,7 +60,9 @@ impl Columns {
                 part.file
             );
         }
-        let columns = Columns { parts, layers, borders, reach, by_file };
+        let rows = parts.iter().map(|part| u64::from(part.row_count())).sum();
+        let bytes = parts.iter().map(|part| part.table.file_bytes()).sum();
+        let columns = Columns { parts, layers, borders, rows, bytes, reach, by_file };
         if let Some(fault) = columns.fault() {
             panic!("{fault}");
         }

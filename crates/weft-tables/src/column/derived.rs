@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arrow_array::RecordBatch;
 use weft_contract::{
     Amendments, Attachment, Base, Bulk, Columns, Damage, Derived, FileSwitch, Inspect, JobOffer, LayerStatus,
-    PartStatus, Read, RecoveredTable, ScanField, ScanOutput, ScanRequest, TableDef, TableStatistics, TableWrites,
-    Upkeep, Write,
+    PartStatus, Read, RecoveredTable, ScanField, ScanOutput, ScanRequest, Summaries, TableDef, TableStatistics,
+    TableWrites, Upkeep, Write,
 };
 use weft_format::{Error, FileId, Result, Schema, Timestamp};
 use weft_kernel::method::TableContext;
@@ -225,6 +225,10 @@ impl Columns for DerivedRows {
 
     fn statistics(&self) -> TableStatistics {
         self.store.estimates()
+    }
+
+    fn summaries(&self) -> Option<&dyn Summaries> {
+        Some(&self.store)
     }
 
     fn layers(&self) -> Vec<LayerStatus> {

@@ -25,5 +25,8 @@ faults! {
     FORGET_REPLACED "Redo of a large update does not end the rows that it replaced.";
     FOLLOW_WITHOUT_MARKS "A follower's switch does not mark in its files what ended beyond the cut.";
     FOLLOW_BELOW_FLOOR "Old snapshots of a follower read files that have forgotten what these see.";
+    MERGE_FORGETS_PART "The summaries of a table count a file as taken in whose values they lack.";
+    MERGE_COUNTS_TWICE "The summaries of a table have the values of each file twice.";
+    SUMMARY_OUTLIVES_PART "The summaries of a table do not note that rows which they have are gone.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
 }

@@ -41,8 +41,10 @@ impl Upkeep for Store {
         match offer.kind {
             CONVERT => self.convert(offer.number),
             MOVE | MERGE | TO_TRANSITION | TO_BASELINE => self.run_task(offer.kind, offer.number),
-            _ => Ok(()),
-        }
+            _ => return Ok(()),
+        }?;
+        self.renew_summaries();
+        Ok(())
     }
 
     fn freeze(&self) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Derived, Fields, InPlace, JobKind, RecoveredTable, Table, TakenOut, Versions,
+    Blind, Bulk, BulkReplace, Derived, Fields, InPlace, JobKind, RecoveredTable, Summaries, Table, TakenOut, Versions,
 };
 use weft_env::File;
 use weft_format::table::ColumnTable;
@@ -61,6 +61,10 @@ impl Table for Store {
     }
 
     fn fields(&self) -> Option<&dyn Fields> {
+        Some(self)
+    }
+
+    fn summaries(&self) -> Option<&dyn Summaries> {
         Some(self)
     }
 }

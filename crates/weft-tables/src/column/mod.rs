@@ -11,6 +11,7 @@
 //!    ├─ write      what is committed comes in
 //!    ├─ reconcile  what blind writes replace
 //!    ├─ replace    versions ended in bulk                 └─ scan/      partitions of Arrow batches
+//!    ├─ summaries · together   what the values of all files are like
 //!    ├─ derived   rows of some columns of another table, fed by it: a column index
 //!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
 //!                  check (alive) · status
@@ -57,8 +58,10 @@ mod seen;
 mod status;
 pub mod steps;
 mod store;
+mod summaries;
 #[cfg(test)]
 mod tests;
+mod together;
 mod unseen;
 mod version_key;
 mod write;

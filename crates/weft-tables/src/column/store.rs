@@ -50,6 +50,7 @@ use super::options::{Incremental, Options};
 use super::part::Part;
 use super::payload::PartSet;
 use super::row_table::RowTable;
+use super::together::Together;
 use super::unseen::Unseen;
 
 /// The table's newest definition, and what follows from it: what is written has its columns (schema 1).
@@ -114,6 +115,8 @@ pub(crate) struct Store {
     pub(crate) is_derived: bool,
     /// Since when a commit could not be installed.
     pub(crate) given_up: GivenUp,
+    /// What the values of its files are like.
+    pub(crate) together: Together,
     /// Bulk-built parts that no installation has taken yet.
     pub(crate) built: Mutex<Vec<Arc<Part>>>,
     /// The layout before the present one: what a reader that does it in the wrong order would pin.
@@ -162,12 +165,14 @@ impl Store {
             dropped: AtomicBool::new(false),
             is_derived: false,
             given_up: GivenUp::new(faults::FORGET_GIVEN_UP),
+            together: Together::new(context.services.account()),
             built: Mutex::new(Vec::new()),
             #[cfg(feature = "faults")]
             stale: Mutex::new(None),
             context,
         };
         let columns = store.open_parts(&set, recovered.cut)?;
+        store.together.note(&Columns::default(), &columns);
         *store.layout.write() = Arc::new(Layout::new(1, empty.active.clone(), Vec::new(), Arc::new(columns)));
         Ok(store)
     }
@@ -261,8 +266,12 @@ impl Store {
     ) {
         assert!(floor >= before.floor, "the floor never goes back (layout 7)");
         assert!(active.number >= before.active.number, "a frozen row table never becomes active again (layout 2)");
+        let changed = (!Arc::ptr_eq(&before.columns, &columns)).then(|| columns.clone());
         let next = Layout::new(before.number + 1, active, frozen, columns).with_floor(floor);
         *self.layout.write() = Arc::new(next);
+        if let Some(columns) = changed {
+            self.together.note(&before.columns, &columns);
+        }
     }
 
     /// The durable cut.

@@ -127,7 +127,7 @@ impl OpenFile {
 pub(super) fn paced_builder(context: &TableContext, schema: Arc<Schema>) -> ColumnTableBuilder {
     // Slots and histories are there for whoever asks; keys alone may not be.
     let without_key_filter = schema.version != Shape::Keys.version();
-    let options = ColumnTableOptions { without_key_filter, ..ColumnTableOptions::default() };
+    let options = ColumnTableOptions { without_key_filter, without_summaries: true, ..ColumnTableOptions::default() };
     let mut builder = ColumnTableBuilder::new(schema, &options);
     let mut pacer = context.services.pacer();
     builder.pause_with(move || pacer.step());

@@ -1,0 +1,47 @@
+//! What a summary takes of the rows that wait in a builder: the hash of each value, and their bytes.
+
+use crate::bloom::{hash_bytes, hash_value, hash_word};
+use crate::encoding::builder::{BlockBuilder, Data};
+use crate::encoding::kind::Kind;
+
+impl BlockBuilder {
+    /// Tells the hash ([`hash_value`]) of each value that waits, in order.
+    pub(crate) fn each_hash(&self, mut tell: impl FnMut(u64)) {
+        let kind = Kind::of(self.data_type);
+        let is_whole = self.null_count == 0;
+        let valid = |row: &usize| is_whole || self.is_valid(*row);
+        let rows = (0..self.rows).filter(valid);
+        match &self.data {
+            Data::Bool(values) => rows.for_each(|row| tell(hash_word(values[row].into()))),
+            Data::Word16(values) => rows.for_each(|row| tell(hash_word(i64::from(values[row] as i16) as u64))),
+            Data::Word32(values) if kind == Kind::Int32 => {
+                rows.for_each(|row| tell(hash_word(i64::from(values[row] as i32) as u64)));
+            }
+            Data::Word64(values) if kind == Kind::Int64 => rows.for_each(|row| tell(hash_word(values[row]))),
+            Data::Word128(values) if kind == Kind::Decimal => {
+                rows.for_each(|row| tell(hash_bytes(&values[row].to_le_bytes())));
+            }
+            Data::Word32(values) => {
+                rows.for_each(|row| tell(hash_value(kind.value(u128::from(values[row])).as_ref())));
+            }
+            Data::Word64(values) => {
+                rows.for_each(|row| tell(hash_value(kind.value(u128::from(values[row])).as_ref())));
+            }
+            Data::Word128(values) => rows.for_each(|row| tell(hash_value(kind.value(values[row]).as_ref()))),
+            Data::Text { ends, bytes } => {
+                let start = |row: usize| if row == 0 { 0 } else { ends[row - 1] as usize };
+                rows.for_each(|row| tell(hash_bytes(&bytes[start(row)..ends[row] as usize])));
+            }
+        }
+    }
+
+    /// The bytes of all values that wait, a text's length byte included.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        let present = (self.rows - self.null_count) as u64;
+        match &self.data {
+            Data::Text { bytes, .. } => bytes.len() as u64 + present,
+            Data::Bool(_) => present,
+            _ => present * Kind::of(self.data_type).width() as u64,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What is known of the values of one column, and what conditions on it leave.
+//!
+//! ```text
+//!   1,000 rows, 100 NULL; 450 'a', 90 'b' of about 62 values
+//!   c = 'a'        0.45                                     its own count
+//!   c = 'x'        (900 - 450 - 90) / (62 - 2) / 1,000      as any of the others
+//!   c < 'm'        0.9 × what the histogram says
+//!   c IS NULL      0.1
+//! ```
+//!
+//! 1. `nulls <= rows`; the counts of common values are at most the rows that are not NULL.
+
+use std::cmp::Ordering;
+
+use crate::summary::common::{Common, compare, kept, merged};
+use crate::summary::histogram::Histogram;
+use crate::summary::sketch::Sketch;
+use crate::summary::{PARTS_MAX, UNION_MAX};
+use crate::value::{Value, ValueRef};
+
+/// How many values there are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Distinct {
+    /// Nobody counted.
+    Unknown,
+    /// Of all rows.
+    Sketched(Sketch),
+    /// Concluded from a sample.
+    About(f64),
+}
+
+impl Distinct {
+    fn count(&self) -> f64 {
+        match self {
+            Distinct::Unknown => 0.0,
+            Distinct::Sketched(sketch) => sketch.count(),
+            Distinct::About(count) => *count,
+        }
+    }
+}
+
+/// A summary of the values of a column over some rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSummary {
+    pub(crate) rows: u64,
+    pub(crate) nulls: u64,
+    /// Of all values together.
+    pub(crate) bytes: u64,
+    pub(crate) distinct: Distinct,
+    pub(crate) common: Common,
+    pub(crate) histogram: Histogram,
+}
+
+impl ColumnSummary {
+    /// How many rows it is of.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The share of rows that are NULL.
+    pub fn null_share(&self) -> f64 {
+        if self.rows == 0 { 0.0 } else { self.nulls as f64 / self.rows as f64 }
+    }
+
+    /// The bytes of a value, on average, a text's length byte included.
+    pub fn average_bytes(&self) -> f64 {
+        match self.present() {
+            0 => 0.0,
+            present => self.bytes as f64 / present as f64,
+        }
+    }
+
+    /// Rows that are not NULL.
+    pub fn present(&self) -> u64 {
+        self.rows - self.nulls
+    }
+
+    /// About how many different values there are; none: nobody knows.
+    pub fn distinct(&self) -> Option<f64> {
+        let present = self.present() as f64;
+        let least = (self.common.len() as f64).max(1.0).min(present);
+        if self.distinct == Distinct::Unknown {
+            return None;
+        }
+        Some(self.distinct.count().clamp(least, present.max(least)))
+    }
+
+    /// The most common values, each with its share of all rows.
+    pub fn common(&self) -> impl ExactSizeIterator<Item = (&Value, f64)> {
+        let rows = self.rows.max(1) as f64;
+        self.common.iter().map(move |(value, count)| (value, *count as f64 / rows))
+    }
+
+    /// How its values are spread.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+
+    /// The share of rows of a value that is not among the common ones, and how many such values there are.
+    fn rest(&self) -> Option<(f64, f64)> {
+        let others = self.distinct()? - self.common.len() as f64;
+        if others < 0.5 || self.rows == 0 {
+            return Some((0.0, 0.0));
+        }
+        let counted: u64 = self.common.iter().map(|(_, count)| count).sum();
+        let share = self.present().saturating_sub(counted) as f64 / self.rows as f64;
+        let least_common = self.common.last().map_or(1.0, |(_, count)| *count as f64 / self.rows as f64);
+        Some(((share / others).min(least_common), others))
+    }
+
+    /// The share of rows that have this value; NULL equals nothing. None: nobody knows.
+    pub fn equal_share(&self, value: ValueRef<'_>) -> Option<f64> {
+        if value.is_null() {
+            return Some(0.0);
+        }
+        if let Some((_, share)) = self.common().find(|(known, _)| known.as_ref().compare(value).is_eq()) {
+            return Some(share);
+        }
+        if !self.histogram.points.is_empty() && !self.histogram.covers(value) {
+            return Some(0.0);
+        }
+        self.rest().map(|(share, _)| share)
+    }
+
+    /// The share of rows that a value has which is not known now, on average.
+    pub fn average_share(&self) -> Option<f64> {
+        Some((1.0 - self.null_share()) / self.distinct()?.max(1.0))
+    }
+
+    /// The share of rows with a value below this one, or up to it. None: nobody knows.
+    pub fn below_share(&self, value: ValueRef<'_>, inclusive: bool) -> Option<f64> {
+        if value.is_null() {
+            return Some(0.0);
+        }
+        let present = 1.0 - self.null_share();
+        let below = self.histogram.below(value, false)? * present;
+        if !inclusive {
+            return Some(below);
+        }
+        let through = self.histogram.below(value, true)? * present;
+        let equal = self.equal_share(value).unwrap_or(0.0);
+        Some(through.max(below + equal).min(present))
+    }
+
+    /// Takes in the summary of other rows (summary 1).
+    pub fn merge(&mut self, other: &ColumnSummary) {
+        if other.rows == 0 {
+            return;
+        }
+        if self.rows == 0 {
+            return self.clone_from(other);
+        }
+        let (mine, others) = (self.present() as f64, other.present() as f64);
+        let rest = |summary: &ColumnSummary, value: &Value| {
+            let is_there = summary.histogram.points.is_empty() || summary.histogram.covers(value.as_ref());
+            let share = summary.rest().filter(|_| is_there).map_or(0.0, |(share, _)| share);
+            share * summary.rows as f64
+        };
+        let common = {
+            let mine = |value: &Value| rest(self, value);
+            let others = |value: &Value| rest(other, value);
+            merged(&self.common, &other.common, [&mine, &others])
+        };
+        self.histogram = self.histogram.merged(mine, &other.histogram, others, UNION_MAX);
+        self.rows += other.rows;
+        self.nulls += other.nulls;
+        self.bytes += other.bytes;
+        self.distinct = match (std::mem::replace(&mut self.distinct, Distinct::Unknown), &other.distinct) {
+            (Distinct::Sketched(mut sketch), Distinct::Sketched(others)) => {
+                sketch.merge(others);
+                Distinct::Sketched(sketch)
+            }
+            (Distinct::Unknown, _) | (_, Distinct::Unknown) => Distinct::Unknown,
+            (mine, others) => Distinct::About(mine.count().max(others.count())),
+        };
+        let distinct = self.distinct().unwrap_or(f64::INFINITY);
+        self.common = kept(common, self.present(), distinct, UNION_MAX);
+        self.limit_common();
+    }
+
+    /// Column 1.
+    pub(crate) fn limit_common(&mut self) {
+        let mut left = self.present();
+        for (_, count) in &mut self.common {
+            *count = (*count).min(left);
+            left -= *count;
+        }
+        self.common.retain(|(_, count)| *count > 0);
+    }
+
+    /// The memory behind it, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let sketch = match &self.distinct {
+            Distinct::Sketched(sketch) => sketch.memory_bytes(),
+            _ => 0,
+        };
+        let common: usize = self.common.iter().map(|(value, _)| value.memory_bytes()).sum();
+        sketch + common + self.common.capacity() * size_of::<(Value, u64)>() + self.histogram.memory_bytes()
+    }
+
+    /// So many common values and points has one of so many rows: small files have small summaries.
+    pub(crate) fn size_for(rows: u64) -> usize {
+        (rows / 8).clamp(8, PARTS_MAX as u64) as usize
+    }
+}
+
+/// The share of all pairs of rows of two columns that have equal values, when both have lists of common ones: those in
+/// both lists pair as they are, the others as the average (PostgreSQL's `eqjoinsel_inner`). None: too little is known.
+pub fn join_share(a: &ColumnSummary, b: &ColumnSummary) -> Option<f64> {
+    if a.common.is_empty() || b.common.is_empty() {
+        return None;
+    }
+    let ((_, others_a), (_, others_b)) = (a.rest()?, b.rest()?);
+    let by_value = |summary: &ColumnSummary| {
+        let mut values: Vec<(Value, f64)> = summary.common().map(|(value, share)| (value.clone(), share)).collect();
+        values.sort_by(|a, b| compare(&a.0, &b.0));
+        values
+    };
+    let (mine, others) = (by_value(a), by_value(b));
+    let (mut matched, mut left_matched, mut right_matched) = (0.0, 0.0, 0.0);
+    let (mut at, mut other_at) = (0, 0);
+    while let (Some((value, share)), Some((other, other_share))) = (mine.get(at), others.get(other_at)) {
+        match compare(value, other) {
+            Ordering::Less => at += 1,
+            Ordering::Greater => other_at += 1,
+            Ordering::Equal => {
+                matched += share * other_share;
+                left_matched += share;
+                right_matched += other_share;
+                (at, other_at) = (at + 1, other_at + 1);
+            }
+        }
+    }
+    let sum = |summary: &ColumnSummary| summary.common().map(|(_, share)| share).sum::<f64>();
+    let left_unmatched = (sum(a) - left_matched).max(0.0);
+    let right_unmatched = (sum(b) - right_matched).max(0.0);
+    let left_others = (1.0 - a.null_share() - sum(a)).max(0.0);
+    let right_others = (1.0 - b.null_share() - sum(b)).max(0.0);
+    // Seen from each side: its common values meet the other's others, and its others whatever the other has left.
+    let part = |share: f64, values: f64| if values >= 0.5 { share / values } else { 0.0 };
+    let from_left = matched
+        + left_unmatched * part(right_others, others_b)
+        + left_others * part(right_others + right_unmatched, others_b + b.common.len() as f64);
+    let from_right = matched
+        + right_unmatched * part(left_others, others_a)
+        + right_others * part(left_others + left_unmatched, others_a + a.common.len() as f64);
+    Some(from_left.min(from_right))
+}

@@ -1,0 +1,186 @@
+//! How values are spread: points of their distribution, and straight lines between them.
+//!
+//! ```text
+//!   value      0      10      20       30
+//!   below      0.00   0.30    0.33     0.99         the share of values below it
+//!   through    0.01   0.31    0.83     1.00         the share up to it: half of all values are 20
+//!
+//!   v < 15     0.31 + (0.33 - 0.31) / 2             v <= 20    0.83
+//! ```
+//!
+//! 1. Points ascend by value, and their shares with them: `below <= through <= below of the next`, all of 0 to 1.
+//! 2. The first point is the least value that was seen, the last the greatest. No NULL is among them.
+//! 3. Points say what they stand for, so leaving some out makes others no less true: only what lies between is known
+//!    less well.
+
+use crate::summary::common::{compare, runs};
+use crate::value::{Value, ValueRef};
+
+/// A longer text is cut: what it is like is known by its first bytes.
+pub(crate) const POINT_BYTES_MAX: usize = 48;
+/// Bytes of two texts that are told apart by how far they are from each other.
+const TEXT_DIGITS: usize = 7;
+
+/// A value and where it stands among all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The value.
+    pub value: Value,
+    /// The share of values below it.
+    pub below: f64,
+    /// The share of values up to it.
+    pub through: f64,
+}
+
+/// Points of a distribution; none of a column without values, or whose values have no order that helps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    pub(crate) points: Vec<Point>,
+}
+
+impl Histogram {
+    /// Of a sorted sample, whose least and greatest value may lie within those of all.
+    pub(crate) fn of_sample(sorted: &[Value], ends: Option<(Value, Value)>, max: usize) -> Histogram {
+        let all = sorted.len() as f64;
+        let mut points: Vec<Point> = Vec::new();
+        for (start, len) in runs(sorted) {
+            let (below, through) = (start as f64 / all, (start + len) as f64 / all);
+            points.push(Point { value: sorted[start].clone(), below, through });
+        }
+        if let Some((low, high)) = ends {
+            if points.first().is_none_or(|first| compare(&low, &first.value).is_lt()) {
+                points.insert(0, Point { value: low, below: 0.0, through: 0.0 });
+            }
+            if points.last().is_none_or(|last| compare(&high, &last.value).is_gt()) {
+                points.push(Point { value: high, below: 1.0, through: 1.0 });
+            }
+        }
+        let mut histogram = Histogram { points };
+        histogram.thin(max);
+        histogram
+    }
+
+    /// The points, ascending.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The share of values below one, or up to it.
+    pub fn below(&self, value: ValueRef<'_>, inclusive: bool) -> Option<f64> {
+        let (first, last) = (self.points.first()?, self.points.last()?);
+        let at = self.points.partition_point(|point| point.value.as_ref().compare(value).is_lt());
+        match self.points.get(at) {
+            Some(point) if point.value.as_ref().compare(value).is_eq() => {
+                Some(if inclusive { point.through } else { point.below })
+            }
+            Some(_) if at == 0 => Some(first.below),
+            Some(next) => {
+                let before = &self.points[at - 1];
+                let part = position(before.value.as_ref(), next.value.as_ref(), value);
+                Some(before.through + (next.below - before.through) * part)
+            }
+            None => Some(last.through),
+        }
+    }
+
+    /// Whether a value lies between the least and the greatest.
+    pub fn covers(&self, value: ValueRef<'_>) -> bool {
+        match (self.points.first(), self.points.last()) {
+            (Some(first), Some(last)) => {
+                first.value.as_ref().compare(value).is_le() && last.value.as_ref().compare(value).is_ge()
+            }
+            _ => false,
+        }
+    }
+
+    /// That of both together, each with its number of values.
+    pub(crate) fn merged(&self, mine: f64, other: &Histogram, others: f64, max: usize) -> Histogram {
+        let mut values: Vec<&Value> = self.points.iter().chain(&other.points).map(|point| &point.value).collect();
+        values.sort_by(|a, b| compare(a, b));
+        values.dedup_by(|a, b| compare(a, b).is_eq());
+        let all = (mine + others).max(1.0);
+        let share = |value: &Value, inclusive: bool| {
+            let of = |histogram: &Histogram| histogram.below(value.as_ref(), inclusive).unwrap_or(0.0);
+            ((of(self) * mine + of(other) * others) / all).clamp(0.0, 1.0)
+        };
+        let mut reached = 0.0f64;
+        let mut point = |value: &Value| {
+            // Sums of shares may fall by a last digit.
+            let below = share(value, false).max(reached);
+            reached = share(value, true).max(below);
+            Point { value: value.clone(), below, through: reached }
+        };
+        let mut histogram = Histogram { points: values.into_iter().map(&mut point).collect() };
+        histogram.thin(max);
+        histogram
+    }
+
+    /// Leaves points out where the fewest values lie between their neighbours.
+    fn thin(&mut self, max: usize) {
+        let max = max.max(2);
+        if self.points.len() > 4 * max {
+            self.pick(2 * max);
+        }
+        while self.points.len() > max {
+            let between = |at: usize| self.points[at + 1].below - self.points[at - 1].through;
+            let least = (1..self.points.len() - 1).min_by(|&a, &b| between(a).total_cmp(&between(b)));
+            let Some(least) = least else { return };
+            self.points.remove(least);
+        }
+    }
+
+    /// Of very many points those that lie nearest to even shares.
+    fn pick(&mut self, count: usize) {
+        let last = self.points.len() - 1;
+        let mut stays = vec![false; self.points.len()];
+        (stays[0], stays[last]) = (true, true);
+        let width = 1.0 / count as f64;
+        let mut next = width;
+        for (at, point) in self.points.iter().enumerate() {
+            let is_common = point.through - point.below >= width / 2.0;
+            if is_common || point.through >= next {
+                stays[at] = true;
+                next = point.through + width;
+            }
+        }
+        let mut stays = stays.into_iter();
+        self.points.retain(|_| stays.next().unwrap_or(true));
+    }
+
+    /// The memory behind it, bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let values: usize = self.points.iter().map(|point| point.value.memory_bytes()).sum();
+        self.points.capacity() * size_of::<Point>() + values
+    }
+}
+
+/// Where between two values a third one lies: 0 to 1.
+fn position(low: ValueRef<'_>, high: ValueRef<'_>, value: ValueRef<'_>) -> f64 {
+    let numbers = match (low.as_bytes(), high.as_bytes(), value.as_bytes()) {
+        (Some(low), Some(high), Some(value)) => {
+            let same = low.iter().zip(high).take_while(|(a, b)| a == b).count();
+            [low, high, value].map(|bytes| Some(digits(&bytes[same.min(bytes.len())..])))
+        }
+        _ => [low, high, value].map(number),
+    };
+    let [Some(low), Some(high), Some(value)] = numbers else { return 0.5 };
+    let part = (value - low) / (high - low);
+    if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
+}
+
+fn digits(bytes: &[u8]) -> f64 {
+    let digit = |at: usize| f64::from(bytes.get(at).copied().unwrap_or(0));
+    (0..TEXT_DIGITS).fold(0.0, |number, at| number * 256.0 + digit(at))
+}
+
+fn number(value: ValueRef<'_>) -> Option<f64> {
+    match value {
+        ValueRef::Int(number) => Some(number as f64),
+        ValueRef::Decimal(number) => Some(number as f64),
+        ValueRef::Float(number) => Some(number).filter(|number| number.is_finite()),
+        ValueRef::Bool(value) => Some(f64::from(u8::from(value))),
+        ValueRef::Uuid(number) => Some(number as f64),
+        ValueRef::Interval(value) => Some(value.span() as f64),
+        _ => None,
+    }
+}
