@@ -148,6 +148,8 @@ pub trait Fields: Send + Sync {
 pub trait Summaries: Send + Sync {
     /// By ordinal, of the columns that files have. May read a few files that nobody has looked at.
     fn summaries(&self) -> Arc<Vec<ColumnSummary>>;
+    /// About how many rows of the files are alive.
+    fn alive_rows(&self) -> u64;
     /// Takes in all files as they are now, however many.
     fn renew(&self);
 }

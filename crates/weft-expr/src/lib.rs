@@ -62,6 +62,7 @@ pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cas
 pub use check::crosses_session;
 pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
 pub use functions::Function;
+pub use like::like;
 pub use numbers::{NextNumber, Numbers};
 pub use style::{Local, Style};
 pub use tree::{EvalContext, Expr, Node};

@@ -16,7 +16,7 @@ fn lower(letter: char) -> char {
 
 /// Whether `text` matches `pattern`. Linear for patterns with one `%`, never exponential: on a mismatch only the last
 /// `%` takes one character more. None when the pattern ends with its escape character.
-pub(crate) fn like(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {
     match escape {
         Some(escape) if !escape.is_ascii() => like(text, &escaped_by_backslash(pattern, escape)?, Some('\\')),
         Some(escape) => {

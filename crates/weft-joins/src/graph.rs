@@ -80,6 +80,7 @@ pub struct Builder {
     relations: Vec<Relation>,
     columns: Vec<Column>,
     equal: Vec<(ColumnNo, ColumnNo)>,
+    pairs: Vec<(ColumnNo, ColumnNo, f64)>,
     wide: Vec<Edge>,
     conditions: Vec<Condition>,
 }
@@ -118,6 +119,12 @@ impl Builder {
         self.equal.push((a, b));
     }
 
+    /// Of two columns that are equal, this share of all pairs of rows is: what common values tell, where columns are
+    /// skewed.
+    pub fn pairs(&mut self, a: ColumnNo, b: ColumnNo, share: f64) {
+        self.pairs.push((a, b, share));
+    }
+
     /// An equality of which a side is of several relations; it leaves this share of rows.
     pub fn equal_sets(&mut self, left: Set, right: Set, share: f64) {
         self.wide.push(Edge { left, right });
@@ -131,7 +138,7 @@ impl Builder {
 
     /// The graph.
     pub fn build(self) -> Graph {
-        let Builder { relations, columns, equal, wide, conditions } = self;
+        let Builder { relations, columns, equal, pairs, wide, conditions } = self;
         let mut neighbours = vec![Set::NONE; relations.len()];
         let mut class_of: Vec<usize> = (0..columns.len()).collect();
         for &(a, b) in &equal {
@@ -155,6 +162,7 @@ impl Builder {
         }
         let mut graph = Graph { relations, columns, classes, neighbours, wide, conditions, together: Vec::new() };
         graph.together = graph.found_together();
+        pairs.iter().for_each(|&(a, b, share)| graph.skew(a, b, share));
         graph
     }
 }

@@ -12,8 +12,19 @@
 //!
 //! Uniform values are taken for granted, and the values of the smaller side among those of the larger.
 
-use crate::graph::{ColumnNo, Graph, Together};
+use crate::graph::{ColumnNo, Graph, Relation, Together};
 use crate::set::Set;
+
+/// Common values change an estimate when it is off by so much without them.
+const SKEWED_TIMES: f64 = 1.5;
+
+/// How many of its values a column has in the rows that its relation's conditions leave: a value stays as long as one
+/// of its rows does.
+fn left_of(values: f64, relation: &Relation) -> f64 {
+    let share = relation.rows / relation.rows_before;
+    let rows_each = relation.rows_before / values;
+    (values * (1.0 - (1.0 - share).powf(rows_each))).clamp(1.0, relation.rows)
+}
 
 impl Graph {
     /// About how many rows these relations make, joined by all conditions between them.
@@ -50,7 +61,17 @@ impl Graph {
     fn values_in(&self, class: &[ColumnNo], relation: usize) -> f64 {
         let mine = class.iter().filter(|column| self.relation_of(**column) == relation);
         let values = mine.map(|column| self.columns[column.0].values).fold(1.0, f64::max);
-        values.min(self.relations[relation].rows)
+        left_of(values, &self.relations[relation])
+    }
+
+    /// Two relations make more rows than numbers of values tell, because common values meet: by so much that this
+    /// share of all pairs of rows is equal.
+    pub(crate) fn skew(&mut self, a: ColumnNo, b: ColumnNo, share: f64) {
+        let both = Set::of(self.relation_of(a)).with(Set::of(self.relation_of(b)));
+        let times = share * self.columns[a.0].values.max(self.columns[b.0].values);
+        if both.len() == 2 && times > SKEWED_TIMES && self.together.iter().all(|known| known.both != both) {
+            self.together.push(Together { both, times });
+        }
     }
 
     /// Pairs that are joined by a whole key of several columns.

@@ -56,8 +56,8 @@ mod testing;
 
 pub use cancel::CancelToken;
 pub use catalog::{
-    ColumnsRef, Deferrable, FkAction, ForeignKey, IndexRef, NewTable, Object, ObjectKind, SchemaId, SequenceOptions,
-    SequenceValue, TableDef, TableRef,
+    ColumnsRef, Deferrable, FkAction, ForeignKey, IndexRef, KnownColumns, NewTable, Object, ObjectKind, SchemaId,
+    SequenceOptions, SequenceValue, TableDef, TableRef, WeakTableRef,
 };
 pub use engine::{
     Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, KeptFiles,

@@ -53,6 +53,7 @@ mod schemas;
 mod server;
 mod snapshot;
 mod standard;
+mod statistics_rows;
 mod tree;
 mod type_names;
 mod types;
@@ -67,8 +68,8 @@ pub use objects::{Column, ForeignKey, Index, Materialized, Objects, Sequence, Ta
 pub use offered::{CatalogRelation, CatalogRows, Reg, Shape, call, offered_functions, result_of, vector_text};
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
-    SettingShown, SettingsShown, Snapshot, Stop, quoted,
+    ColumnFigures, CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request,
+    SessionShown, SettingShown, SettingsShown, Snapshot, Stop, quoted,
 };
 pub use user_functions::{FunctionArgument, FunctionType, UserFunction};
 pub use user_types::{Domain, TypeKind, UserType, array_oid};

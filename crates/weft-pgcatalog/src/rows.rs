@@ -1,5 +1,5 @@
 //! Relations: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_index`, `pg_constraint`, `pg_sequence`, `pg_description`,
-//! and the views over them: `pg_tables`, `pg_views`, `pg_indexes`, `pg_sequences`.
+//! and the views over them: `pg_tables`, `pg_views`, `pg_indexes`, `pg_sequences`, `pg_stats`.
 //!
 //! ```text
 //!   CREATE TABLE t (id int PRIMARY KEY)   pg_class t 'r' and t_pkey 'i'    pg_attribute t.id, t_pkey.id
@@ -15,6 +15,7 @@ use crate::making::Rows;
 use crate::objects::{Constraint, Index, View};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
+use crate::statistics_rows;
 use crate::types::{self, METHODS, type_of};
 use crate::value::Datum;
 use crate::wanted::Scope;
@@ -122,6 +123,7 @@ fn fill_views(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
                 ]);
             }
         }
+        "pg_stats" => statistics_rows::fill(rows, snapshot),
         "pg_sequences" => {
             for sequence in rows.scope.sequences(snapshot) {
                 let [start, least, greatest, step, cache] = sequence.bounds.map(int);

@@ -85,6 +85,26 @@ pub trait Figures: Send + Sync {
 
     /// The number that a sequence is at, and whether it was given already; else it is the next one.
     fn sequence(&self, oid: u32) -> Option<(i64, bool)>;
+
+    /// What the values of a table's columns are like, as far as that is known.
+    fn columns(&self, oid: u32) -> Vec<ColumnFigures>;
+}
+
+/// What the values of a column are like, as `pg_stats` has it.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnFigures {
+    /// The number of the column.
+    pub number: i64,
+    /// The share of rows that are NULL.
+    pub null_share: f64,
+    /// Bytes of a value, on average.
+    pub average_bytes: f64,
+    /// How many values there are; negative: as a share of the rows.
+    pub distinct: f64,
+    /// The most common values, as an array and with their shares of all rows; none: no value is common.
+    pub common: Option<(String, Vec<f64>)>,
+    /// Values between which about as many others lie, as an array; none: nobody knows.
+    pub bounds: Option<String>,
 }
 
 /// The figures of the moment, for those who ask.
@@ -95,6 +115,11 @@ impl Moment {
     /// These figures.
     pub fn of(figures: Arc<dyn Figures>) -> Moment {
         Moment(Some(figures))
+    }
+
+    /// What the values of a table's columns are like.
+    pub(crate) fn columns(&self, oid: u32) -> Vec<ColumnFigures> {
+        self.0.as_ref().map_or_else(Vec::new, |figures| figures.columns(oid))
     }
 
     /// Rows and bytes of a table.

@@ -72,7 +72,7 @@ fn keys(relation: &str) -> (&'static [&'static str], &'static [&'static str]) {
         "pg_sequence" => (&["seqrelid"], &[]),
         "pg_description" => (&["objoid"], &[]),
         "pg_rewrite" => (&["ev_class"], &[]),
-        "pg_tables" => (&[], &["tablename"]),
+        "pg_tables" | "pg_stats" => (&[], &["tablename"]),
         "pg_views" => (&[], &["viewname"]),
         "pg_matviews" => (&[], &["matviewname"]),
         "pg_indexes" => (&[], &["indexname", "tablename"]),

@@ -5,14 +5,15 @@
 //!   AggregateExec: mode=Final, gby=[], aggr=[sum(t.a)]
 //!     CoalescePartitionsExec
 //!       AggregateExec: mode=Partial, gby=[], aggr=[sum(t.a)]
-//!         WeftScanExec: table=t, columns=[a], predicates=[a >= 7], partitions=2, rows~1000000
+//!         WeftScanExec: table=t, columns=[a], predicates=[a >= 7], partitions=2, rows~1000000, kept~930000
 //!   with ANALYZE also: metrics=[output_rows=..., parts=3, parts_pruned=1, ...] per operator, the time of the whole;
-//!   of each scan, layers=[row tables: 1 read, 0 pruned; incremental: 0 read, 1 pruned; transition: ...; baseline: ...]
+//!   of each scan, "Estimate: scan of t ~480 rows, 500 found, q-error 1.04", and layers=[row tables: 1 read, 0 pruned; incremental: 0 read, 1 pruned; transition: ...; baseline: ...]
 //! ```
 
 use std::fmt::Write;
 use std::sync::Arc;
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use weft_format::Result;
@@ -24,6 +25,7 @@ use super::apply::walk::applied_in;
 use super::engine::DataFusionEngine;
 use super::error::unwrap;
 use super::planned::Planned;
+use super::scan::WeftScanExec;
 
 impl DataFusionEngine {
     /// The plan as text; with `analyze` it is run (its rows are dropped) and shown with what each operator did.
@@ -63,9 +65,24 @@ impl DataFusionEngine {
         let elapsed = self.clock.monotonic_nanos() - started;
         let _ = write!(out, "{}", DisplayableExecutionPlan::with_metrics(plan.as_ref()).indent(false));
         write_applied(&mut out, &plan, &query.text)?;
+        write_estimates(&mut out, &plan, &query.text)?;
         let _ = writeln!(out, "{rows} rows in {:.3} ms", elapsed as f64 / 1e6);
         Ok(out)
     }
+}
+
+/// What each scan was thought to give, what it gave, and by which factor that was wrong (its q-error).
+fn write_estimates(out: &mut String, plan: &Arc<dyn ExecutionPlan>, text: &str) -> Result<()> {
+    let written = plan.apply(|node| {
+        if let Some(scan) = node.downcast_ref::<WeftScanExec>() {
+            let (name, estimated, given) = scan.estimated();
+            let (thought, found) = (estimated.max(1) as f64, given.max(1) as f64);
+            let error = (thought / found).max(found / thought);
+            let _ = writeln!(out, "Estimate: scan of {name} ~{estimated} rows, {given} found, q-error {error:.2}");
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    written.map(|_| ()).map_err(|error| unwrap(error, text))
 }
 
 /// The plans of subqueries that are applied in a plan.

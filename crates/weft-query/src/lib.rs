@@ -100,6 +100,7 @@ mod series;
 mod session_reads;
 mod setup;
 mod shapes;
+mod shares;
 mod single_distinct;
 mod sliding;
 mod slots;

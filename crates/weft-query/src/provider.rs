@@ -29,9 +29,9 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
-use weft_kernel::table::{LOCATION, ReadView, TableStatistics};
+use weft_kernel::table::{LOCATION, ReadView};
+use weft_kernel::{TableRef, WeakTableRef};
 use weft_sql::queries::{AsksCatalog, ReadAt, TARGET, moment_of};
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
@@ -44,7 +44,8 @@ use super::indexed::{Indexed, indexed, test_of};
 use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
 use super::series;
-use super::spans::{Span, Spans};
+use super::shares::{Size, share_of};
+use super::spans::{Known, Spans};
 use super::system_view::ViewProvider;
 use super::type_planner::WeftTypes;
 use super::versions;
@@ -72,7 +73,9 @@ pub(crate) struct WeftTable {
     unique: Vec<Vec<String>>,
     rows: AtomicU64,
     bytes: AtomicU64,
-    spans: Mutex<Spans>,
+    source: WeakTableRef,
+    /// None: nobody has asked since the table was planned last.
+    spans: Mutex<Option<Spans>>,
 }
 
 impl WeftTable {
@@ -104,7 +107,8 @@ impl WeftTable {
             unique,
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
-            spans: Mutex::new(spans_of(&table.def.schema, &statistics)),
+            source: table.downgrade(),
+            spans: Mutex::new(None),
         }
     }
 }
@@ -115,9 +119,24 @@ impl WeftTable {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// The lowest and highest values of its columns when it was planned last, of those that have an order of numbers.
+    /// What is known of its columns: asked for when a condition or a join needs it.
     pub(crate) fn spans(&self) -> Spans {
-        self.spans.lock().clone()
+        let mut spans = self.spans.lock();
+        spans.get_or_insert_with(|| self.source.upgrade().map(|table| spans_of(&table)).unwrap_or_default()).clone()
+    }
+
+    /// The share of its rows that conditions leave.
+    fn kept_of(&self, conditions: &[Expr]) -> f64 {
+        if conditions.is_empty() {
+            return 1.0;
+        }
+        share_of(&conditions.iter().collect::<Vec<_>>(), &self.size())
+    }
+
+    /// Rows, keys, and what is known of its columns.
+    pub(crate) fn size(&self) -> Size {
+        let of_rows = Size::of_rows(self.row_count() as f64);
+        Size { unique: self.unique_columns(), spans: self.spans(), ..of_rows }
     }
 
     /// The names of columns that are unique together.
@@ -126,10 +145,11 @@ impl WeftTable {
     }
 }
 
-fn spans_of(schema: &Schema, statistics: &TableStatistics) -> Spans {
-    let known = schema.columns.iter().zip(&statistics.ranges).filter_map(|(column, range)| {
-        let (low, high) = range.as_ref()?;
-        Some((column.name.clone(), Span::of(low, high, column.data_type)?))
+fn spans_of(table: &TableRef) -> Spans {
+    let (ranges, columns) = (table.table.statistics().ranges, Arc::new(table.known_columns()));
+    let known = table.def.schema.columns.iter().enumerate().map(|(ordinal, column)| {
+        let range = ranges.get(ordinal).and_then(Option::as_ref);
+        (column.name.clone(), Known::of(range, column.data_type, ordinal, &columns))
     });
     Arc::new(known.collect())
 }
@@ -208,6 +228,7 @@ impl TableProvider for WeftTable {
             partition_count: partition_count(rows, target),
             rows_estimated: rows,
             bytes_estimated: self.bytes.load(Ordering::Relaxed),
+            kept_share: self.kept_of(filters),
         })))
     }
 
@@ -234,7 +255,7 @@ pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (Ta
             let statistics = bound.table.statistics();
             table.rows.store(statistics.row_count, Ordering::Relaxed);
             table.bytes.store(statistics.bytes, Ordering::Relaxed);
-            *table.spans.lock() = spans_of(&bound.def.schema, &statistics);
+            *table.spans.lock() = None;
         }
         Ok(())
     });

@@ -114,6 +114,7 @@ pub(crate) struct WeftScanExec {
     conditions: Arc<Conditions>,
     rows_estimated: u64,
     bytes_estimated: u64,
+    kept_share: f64,
     properties: Arc<PlanProperties>,
     started: Mutex<Started>,
 }
@@ -139,6 +140,8 @@ pub(crate) struct Leaf {
     pub(crate) partition_count: usize,
     pub(crate) rows_estimated: u64,
     pub(crate) bytes_estimated: u64,
+    /// The share of its rows that the conditions leave, about.
+    pub(crate) kept_share: f64,
 }
 
 impl WeftScanExec {
@@ -164,9 +167,22 @@ impl WeftScanExec {
             conditions: leaf.conditions,
             rows_estimated: leaf.rows_estimated,
             bytes_estimated: leaf.bytes_estimated,
+            kept_share: leaf.kept_share,
             properties: Arc::new(properties),
             started: Mutex::new(Started::default()),
         }
+    }
+
+    /// The table's name, how many rows its conditions were thought to leave, and how many they left.
+    pub(crate) fn estimated(&self) -> (&str, usize, u64) {
+        let counts = self.scan_counts();
+        let given = counts.iter().find(|(name, _)| *name == "output_rows").map_or(0, |(_, count)| *count);
+        (&self.name, self.kept(self.rows_estimated, 1), given)
+    }
+
+    /// What the conditions leave of so many rows, or bytes, of all in so many partitions.
+    fn kept(&self, all: u64, partitions: u64) -> usize {
+        (all as f64 * self.kept_share / partitions as f64).ceil() as usize
     }
 
     /// The same leaf, not started.
@@ -187,6 +203,7 @@ impl WeftScanExec {
             partition_count: self.properties.partitioning.partition_count(),
             rows_estimated: self.rows_estimated,
             bytes_estimated: self.bytes_estimated,
+            kept_share: self.kept_share,
         })
     }
 
@@ -350,6 +367,9 @@ impl DisplayAs for WeftScanExec {
             write!(f, ", told=[{}]", told.join(" AND "))?;
         }
         write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)?;
+        if self.kept_share < 1.0 {
+            write!(f, ", kept~{}", self.kept(self.rows_estimated, 1))?;
+        }
         let layers = self.layers();
         if !layers.is_empty() {
             let shown: Vec<String> = layers.iter().map(show_layer).collect();
@@ -430,10 +450,9 @@ impl ExecutionPlan for WeftScanExec {
             Some(_) => self.properties.partitioning.partition_count().max(1) as u64,
             None => 1,
         };
-        let filtered = if self.conditions.count() == 0 { 1 } else { 5 };
         let mut statistics = Statistics::new_unknown(self.properties.eq_properties.schema());
-        statistics.num_rows = Precision::Inexact((self.rows_estimated / share / filtered) as usize);
-        statistics.total_byte_size = Precision::Inexact((self.bytes_estimated / share / filtered) as usize);
+        statistics.num_rows = Precision::Inexact(self.kept(self.rows_estimated, share));
+        statistics.total_byte_size = Precision::Inexact(self.kept(self.bytes_estimated, share));
         Ok(Arc::new(statistics))
     }
 }

@@ -1,20 +1,27 @@
-//! The lowest and the highest values of columns, as numbers: what estimates go by.
+//! What is known of the values of columns: what estimates go by.
 //!
 //! ```text
 //!   o_orderdate  1992-01-01 to 1998-08-02      2,406 values at most      below 1995-01-01: 0.46 of them
+//!   summary      about 2,406 values, 5 % NULL  common: 1995-03-05 0.7 %  below 1995-01-01: 0.447 by its histogram
 //! ```
+//!
+//! A summary answers where the table has one ([`TableRef::known_columns`]); else the lowest and the highest value do.
+//!
+//! [`TableRef::known_columns`]: weft_kernel::TableRef::known_columns
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
-use weft_format::{DataType, Value};
+use weft_expr::like;
+use weft_format::{ColumnSummary, DataType, Value, ValueRef};
+use weft_kernel::KnownColumns;
 
 use super::types::value_of;
 
 /// The lowest and the highest value of a column that is a number or a moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+struct Span {
     low: f64,
     high: f64,
     data_type: DataType,
@@ -22,27 +29,27 @@ pub(super) struct Span {
 
 impl Span {
     /// Of the lowest and highest value of a column.
-    pub(super) fn of(low: &Value, high: &Value, data_type: DataType) -> Option<Span> {
+    fn of(low: &Value, high: &Value, data_type: DataType) -> Option<Span> {
         let (low, high) = (number(low)?, number(high)?);
         (low <= high).then_some(Span { low, high, data_type })
     }
 
     /// How many values there can be.
-    pub(super) fn count(self) -> Option<f64> {
+    fn count(self) -> Option<f64> {
         let is_whole = matches!(self.data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt)
             || matches!(self.data_type, DataType::Date | DataType::Oid);
         is_whole.then_some(self.high - self.low + 1.0)
     }
 
     /// Which part of it lies below a constant.
-    pub(super) fn below(self, constant: &ScalarValue) -> Option<f64> {
+    fn below(self, constant: &ScalarValue) -> Option<f64> {
         let at = number(&value_of(constant, self.data_type)?)?;
         let width = self.high - self.low;
         Some(if width > 0.0 { ((at - self.low) / width).clamp(0.0, 1.0) } else { f64::from(u8::from(at >= self.low)) })
     }
 
     /// Whether a constant lies outside of it.
-    pub(super) fn lacks(self, constant: &ScalarValue) -> bool {
+    fn lacks(self, constant: &ScalarValue) -> bool {
         let at = value_of(constant, self.data_type).as_ref().and_then(number);
         at.is_some_and(|at| at < self.low || at > self.high)
     }
@@ -57,5 +64,109 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Spans by the name of the column.
-pub(super) type Spans = Arc<HashMap<String, Span>>;
+/// Columns by their names.
+pub(super) type Spans = Arc<HashMap<String, Known>>;
+
+/// What is known of one column.
+#[derive(Clone)]
+pub(super) struct Known {
+    span: Option<Span>,
+    data_type: DataType,
+    ordinal: usize,
+    columns: Arc<KnownColumns>,
+}
+
+/// Points of a histogram that a pattern is tried on, at least.
+const PATTERN_POINTS_MIN: usize = 16;
+/// A longer text is cut in a summary: a pattern may match what is not there.
+const PATTERN_TEXT_BYTES_MAX: f64 = 44.0;
+
+impl Known {
+    /// Of a column with this ordinal, whose lowest and highest value may be known.
+    pub(super) fn of(
+        range: Option<&(Value, Value)>,
+        data_type: DataType,
+        ordinal: usize,
+        columns: &Arc<KnownColumns>,
+    ) -> Known {
+        let span = range.and_then(|(low, high)| Span::of(low, high, data_type));
+        Known { span, data_type, ordinal, columns: columns.clone() }
+    }
+
+    /// What its values are like.
+    pub(super) fn summary(&self) -> Option<&ColumnSummary> {
+        self.columns.column(self.ordinal)
+    }
+
+    /// Whether values of both are compared as they are stored.
+    pub(super) fn is_like(&self, other: &Known) -> bool {
+        match (self.data_type, other.data_type) {
+            (DataType::Numeric { scale: a, .. }, DataType::Numeric { scale: b, .. }) => a == b,
+            (a, b) => a == b || a.is_text() && b.is_text(),
+        }
+    }
+
+    /// About how many values there are.
+    pub(super) fn count(&self) -> Option<f64> {
+        self.summary().and_then(ColumnSummary::distinct).or_else(|| self.span?.count())
+    }
+
+    /// The share of rows that are NULL.
+    pub(super) fn null_share(&self) -> Option<f64> {
+        self.summary().map(ColumnSummary::null_share)
+    }
+
+    /// The share of rows that have this value; 0 when none is known to.
+    pub(super) fn equal(&self, constant: &ScalarValue) -> Option<f64> {
+        let Some(summary) = self.summary() else {
+            return self.span.filter(|span| span.lacks(constant)).map(|_| 0.0);
+        };
+        summary.equal_share(value_of(constant, self.data_type)?.as_ref())
+    }
+
+    /// The share of rows that have some value which is not known yet.
+    pub(super) fn equal_to_any(&self) -> Option<f64> {
+        self.summary()?.average_share()
+    }
+
+    /// Where the rows below a value end, or those up to it, and where all rows with values do: 0 to 1.
+    pub(super) fn below(&self, constant: &ScalarValue, inclusive: bool) -> Option<(f64, f64)> {
+        let Some(summary) = self.summary() else {
+            return Some((self.span?.below(constant)?, 1.0));
+        };
+        let below = summary.below_share(value_of(constant, self.data_type)?.as_ref(), inclusive)?;
+        Some((below, 1.0 - summary.null_share()))
+    }
+
+    /// The share of rows that match a pattern: of common values those that do, of the others as many as of the points
+    /// of the histogram, or what lies behind the characters that the pattern begins with.
+    pub(super) fn matching(&self, pattern: &str) -> Option<f64> {
+        let summary = self.summary().filter(|_| self.data_type.is_text())?;
+        let is_match = |value: &Value| match value {
+            Value::Text(text) => like(text, pattern, Some('\\')).unwrap_or(false),
+            _ => false,
+        };
+        let (mut counted, mut share) = (0.0, 0.0);
+        for (value, part) in summary.common() {
+            counted += part;
+            share += if is_match(value) { part } else { 0.0 };
+        }
+        let others = (1.0 - summary.null_share() - counted).max(0.0);
+        let points = summary.histogram().points();
+        let of_prefix = prefix_share(summary, pattern);
+        if points.len() < PATTERN_POINTS_MIN || summary.average_bytes() > PATTERN_TEXT_BYTES_MAX {
+            return Some(if others == 0.0 { share } else { (share + others * of_prefix?).min(1.0) });
+        }
+        let matched = points.iter().filter(|point| is_match(&point.value)).count() as f64;
+        let of_points = matched.max(0.5) / points.len() as f64;
+        Some(share + others * of_prefix.map_or(of_points, |of_prefix| of_points.min(of_prefix)))
+    }
+}
+
+/// The share of values that begin as a pattern does; none when it begins with anything.
+fn prefix_share(summary: &ColumnSummary, pattern: &str) -> Option<f64> {
+    let prefix = pattern.split(['%', '_', '\\']).next().filter(|prefix| !prefix.is_empty())?;
+    let after = format!("{prefix}\u{10ffff}");
+    let below = |text: &str| summary.histogram().below(ValueRef::Text(text), false);
+    Some((below(&after)? - below(prefix)?).clamp(0.0, 1.0))
+}

@@ -20,7 +20,8 @@ impl Db {
     fn new(name: &str) -> Db {
         let dir = std::env::temp_dir().join(format!("weft-sql-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
-        let methods = vec![weft_tables::column_method()];
+        let methods =
+            vec![weft_tables::column_method(), weft_tables::row_method(), weft_tables::lineage_method()];
         let kernel =
             Engine::open(Env::real(), &dir, methods, EngineOptions::default()).expect("an empty directory opens");
         let sql = SqlEngine::new(Arc::clone(&kernel), SqlOptions::new(weft_query::query_engine));
@@ -394,6 +395,56 @@ fn explain_names_the_engine_and_what_the_scan_does() {
     assert!(plan.contains("table=t") && plan.contains("id > 1") && plan.contains("b IN ('x', 'y')"), "{plan}");
     let plan = answer(&mut session, "EXPLAIN ANALYZE SELECT sum(a) FROM t WHERE id > 1");
     assert!(plan.contains("parts=") && plan.contains("1 rows in"), "{plan}");
+}
+
+/// The q-error that EXPLAIN ANALYZE tells of the only scan of a plan.
+fn q_error(plan: &str) -> f64 {
+    let (_, told) = plan.split_once("q-error ").unwrap_or_else(|| panic!("each scan is told of: {plan}"));
+    told.split_whitespace().next().and_then(|error| error.parse().ok()).expect("a number")
+}
+
+#[test]
+fn a_scan_is_estimated_by_what_its_columns_values_are_like() {
+    let db = Db::new("estimates");
+    let mut session = db.session();
+    let conditions = [
+        "few = 2",
+        "few IN (1, 3)",
+        "few <> 1",
+        "skew = 'most'",
+        "skew = 'less' AND k <= 10000",
+        "k < 500",
+        "k BETWEEN 900 AND 1100",
+        "k > 1900 AND k <= 1950",
+        "some IS NULL",
+        "some IS NOT NULL",
+        "some < 100",
+        "day >= DATE '2024-02-01' AND day < DATE '2024-03-01'",
+    ];
+    for method in ["column", "row", "lineage"] {
+        let made = [
+            format!("CREATE TABLE {method} (k int PRIMARY KEY, few int, skew text, some int, day date) USING {method}"),
+            format!(
+                "INSERT INTO {method} SELECT i, i % 4, CASE WHEN i % 10 < 7 THEN 'most' WHEN i % 10 < 9 THEN 'less' \
+                 ELSE 'v' || i END, CASE WHEN i % 2 = 0 THEN i / 2 END, DATE '2024-01-01' + i / 10 \
+                 FROM generate_series(1, 2000) AS g(i)"
+            ),
+        ];
+        made.iter().for_each(|text| drop(session.execute(text).expect("the table is made")));
+        for after in ["", "VACUUM ANALYZE", "ANALYZE"] {
+            if !after.is_empty() {
+                session.execute(after).expect("it is counted");
+            }
+            for condition in conditions {
+                let plan = answer(
+                    &mut session,
+                    &format!("EXPLAIN ANALYZE SELECT count(k), min(few) FROM {method} WHERE {condition}"),
+                );
+                let error = q_error(&plan);
+                assert!(error < 1.5, "{method}, {after}: {condition}: {error}\n{plan}");
+            }
+        }
+    }
 }
 
 #[test]

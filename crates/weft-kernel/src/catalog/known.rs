@@ -99,9 +99,13 @@ impl KnownColumns {
     }
 }
 
-/// Whether summaries are of most of so many rows.
-fn are_of_most(columns: &[ColumnSummary], rows: u64) -> bool {
-    columns.first().is_some_and(|first| first.rows() * WRITTEN_SHARE >= rows * (WRITTEN_SHARE - 1))
+/// What files say, when it is of most of the table's rows, and not mostly of rows that are gone.
+fn told_of_most(files: &dyn Summaries, rows: u64) -> Option<Arc<Vec<ColumnSummary>>> {
+    let alive = files.alive_rows();
+    let columns = files.summaries();
+    let told = columns.first()?.rows();
+    let is_of_most = told.min(alive) * WRITTEN_SHARE >= rows * (WRITTEN_SHARE - 1);
+    (is_of_most && told <= alive.saturating_mul(2)).then_some(columns)
 }
 
 impl TableRef {
@@ -109,14 +113,12 @@ impl TableRef {
     pub fn known_columns(&self) -> KnownColumns {
         let rows = self.table.statistics().row_count;
         let mut known = KnownColumns::default();
-        let files = self.table.summaries().map(Summaries::summaries);
-        known.files = files.filter(|columns| are_of_most(columns, rows));
+        known.files = self.table.summaries().and_then(|files| told_of_most(files, rows));
         if known.files.is_some() || rows == 0 {
             return known;
         }
         for index in self.column_indexes().iter().filter_map(|columns| columns.index.clone()) {
-            let columns = index.stored().summaries().map(Summaries::summaries);
-            if let Some(columns) = columns.filter(|columns| are_of_most(columns, rows)) {
+            if let Some(columns) = index.stored().summaries().and_then(|files| told_of_most(files, rows)) {
                 known.derived.push((columns, index.ordinals().to_vec()));
             }
         }
@@ -135,6 +137,10 @@ impl TableRef {
         let indexes = self.column_indexes();
         let derived = indexes.iter().filter_map(|columns| columns.index.as_ref()?.stored().summaries());
         derived.chain(self.table.summaries()).for_each(Summaries::renew);
+        let rows = self.table.statistics().row_count;
+        if self.table.summaries().is_some_and(|files| told_of_most(files, rows).is_some()) {
+            return Ok(());
+        }
         let looked = &self.shared.looked;
         let _looking = looked.looking.lock();
         let written = looked.written.load(Ordering::Relaxed);

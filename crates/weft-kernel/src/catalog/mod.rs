@@ -44,7 +44,7 @@ pub use known::KnownColumns;
 pub use objects::{Object, ObjectKind};
 pub use paths::{ColumnPaths, Documents};
 pub use sequence::SequenceOptions;
-pub use table_ref::TableRef;
+pub use table_ref::{TableRef, WeakTableRef};
 pub use weft_contract::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 
 pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};

@@ -36,6 +36,24 @@ pub struct TableRef {
     pub(super) shared: Arc<TableShared>,
 }
 
+/// A table that may be gone: who keeps this keeps neither its files nor its memory.
+#[derive(Clone)]
+pub struct WeakTableRef {
+    def: Arc<TableDef>,
+    table: Weak<dyn Table>,
+    codec: Arc<RowCodec>,
+    keys: Arc<KeyCodec>,
+    shared: Weak<TableShared>,
+}
+
+impl WeakTableRef {
+    /// The table, if it is still there.
+    pub fn upgrade(&self) -> Option<TableRef> {
+        let (table, shared) = (self.table.upgrade()?, self.shared.upgrade()?);
+        Some(TableRef { def: self.def.clone(), table, codec: self.codec.clone(), keys: self.keys.clone(), shared })
+    }
+}
+
 /// The mutable state of a table that the kernel keeps.
 pub(super) struct TableShared {
     /// The indexes that installations feed, those under construction too.
@@ -74,6 +92,12 @@ impl TableRef {
             horizon: context.horizon.clone(),
         });
         TableRef { def, table, codec, keys, shared }
+    }
+
+    /// The same for who may keep it for long.
+    pub fn downgrade(&self) -> WeakTableRef {
+        let (table, shared) = (Arc::downgrade(&self.table), Arc::downgrade(&self.shared));
+        WeakTableRef { def: self.def.clone(), table, codec: self.codec.clone(), keys: self.keys.clone(), shared }
     }
 
     /// The same table under a later definition.

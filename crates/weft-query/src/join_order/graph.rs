@@ -9,10 +9,12 @@
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::logical_expr::{Expr, ExprSchemable};
+use weft_format::summary::join_share;
 use weft_joins::{Builder, ColumnNo, Graph, Set};
 
 use super::parts::{Equality, Parts};
-use crate::relation_size::{Size, kept_share, share_of, size_of};
+use crate::relation_size::size_of;
+use crate::shares::{Size, kept_share, share_of};
 
 /// What a condition between relations leaves that is no equality.
 const OTHER_SHARE: f64 = 0.3;
@@ -65,6 +67,16 @@ impl<'a> Making<'a, '_> {
         let is_transitive = !equality.takes_nulls;
         let (a, b) = (self.column(left, is_transitive), self.column(right, is_transitive));
         self.builder.equal(a, b);
+        if let Some(share) = self.pairs_of_common(left, right) {
+            self.builder.pairs(a, b, share);
+        }
+    }
+
+    /// The share of all pairs of rows that are equal, when of both sides common values are known.
+    fn pairs_of_common(&self, (left, of_left): (&Expr, Set), (right, of_right): (&Expr, Set)) -> Option<f64> {
+        let known = |expr: &Expr, reads: Set| self.sizes[reads.iter().next()?].known(expr);
+        let (left, right) = (known(left, of_left)?, known(right, of_right)?);
+        if left.is_like(right) { join_share(left.summary()?, right.summary()?) } else { None }
     }
 
     /// The column that an expression of one relation is.
@@ -83,7 +95,7 @@ impl<'a> Making<'a, '_> {
     /// Keys of which all columns are in the graph.
     fn keys(&mut self) {
         for (relation, size) in self.sizes.iter().enumerate() {
-            for key in size.unique() {
+            for key in &size.unique {
                 let column = |name: &String| {
                     let is_it = |known: &(usize, &Expr)| {
                         known.0 == relation && matches!(known.1, Expr::Column(column) if column.name == *name)

@@ -27,8 +27,8 @@ use super::rights::{RightsStatement, may_be_rights, rights_statement};
 /// A statement that the SQL parser does not know.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Own {
-    /// VACUUM, of all tables or some.
-    Vacuum(Vec<ObjectName>),
+    /// VACUUM, of all tables or some; with ANALYZE, too.
+    Vacuum(Vec<ObjectName>, bool),
     /// ANALYZE, of all tables or some.
     Analyze(Vec<ObjectName>),
     /// CREATE SEQUENCE, whose options come in any order.
@@ -175,8 +175,8 @@ fn set_config(tokens: &[TokenWithSpan]) -> Option<Own> {
 
 fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, ParserError> {
     if parser.parse_keyword(Keyword::VACUUM) {
-        skip_options(parser, &["full", "freeze", "verbose", "analyze"])?;
-        return Ok(Some(Own::Vacuum(tables(parser)?)));
+        let with_analyze = skip_options(parser, &["full", "freeze", "verbose", "analyze"])?;
+        return Ok(Some(Own::Vacuum(tables(parser)?, with_analyze)));
     }
     if parser.parse_keyword(Keyword::ANALYZE) || word(parser, "analyse") {
         skip_options(parser, &["verbose"])?;
@@ -353,17 +353,22 @@ fn sequence_option(parser: &mut Parser<'_>) -> std::result::Result<Option<Sequen
 }
 
 /// Skips `(a, b on)`, or some words without parentheses.
-fn skip_options(parser: &mut Parser<'_>, words: &[&str]) -> std::result::Result<(), ParserError> {
+fn skip_options(parser: &mut Parser<'_>, words: &[&str]) -> std::result::Result<bool, ParserError> {
+    let mut with_analyze = false;
     if parser.consume_token(&Token::LParen) {
         while !parser.consume_token(&Token::RParen) {
-            if parser.next_token().token == Token::EOF {
+            if word(parser, "analyze") {
+                with_analyze = !["false", "off", "0"].iter().any(|no| word(parser, no));
+            } else if parser.next_token().token == Token::EOF {
                 return parser.expected("the end of the options", parser.peek_token());
             }
         }
-        return Ok(());
+        return Ok(with_analyze);
     }
-    while words.iter().any(|text| word(parser, text)) {}
-    Ok(())
+    while let Some(found) = words.iter().find(|text| word(parser, text)) {
+        with_analyze |= *found == "analyze";
+    }
+    Ok(with_analyze)
 }
 
 /// Tables, each perhaps with columns, which do not matter.

@@ -39,8 +39,14 @@ fn statements_are_split_and_own_ones_known() {
     for bad in ["set constraints all", "set constraints deferred", "set constraints all, a deferred"] {
         assert_eq!(parse(bad).unwrap_err().code(), Code::SyntaxError, "{bad}");
     }
-    for text in ["VACUUM \"T\", b", "vacuum (analyze, verbose) \"T\" (x), b", "vacuum full analyze \"T\", b"] {
-        let Parsed::Own(Own::Vacuum(tables)) = only(text) else { panic!("{text}") };
+    for (text, counts) in [
+        ("VACUUM \"T\", b", false),
+        ("vacuum (analyze, verbose) \"T\" (x), b", true),
+        ("vacuum (verbose, analyze off) \"T\" (x), b", false),
+        ("vacuum full analyze \"T\", b", true),
+    ] {
+        let Parsed::Own(Own::Vacuum(tables, with_analyze)) = only(text) else { panic!("{text}") };
+        assert_eq!(with_analyze, counts, "{text}");
         assert_eq!(tables.iter().map(table_name).collect::<Result<Vec<_>>>().unwrap(), ["T", "b"], "{text}");
     }
     let Parsed::Own(Own::AlterSequence(alter)) =

@@ -17,13 +17,15 @@ use weft_format::Result;
 use weft_format::enums;
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::{Index as KernelIndex, IndexPart, NewColumnIndex};
-use weft_kernel::table::Table as KernelTable;
-use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
+use weft_kernel::{
+    IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction, WeakTableRef,
+};
 use weft_pgcatalog::{
-    Column, FIRST, Figures, ForeignKey, FunctionArgument, FunctionType, Index, Materialized, Objects, PUBLIC, Sequence,
-    Snapshot, Table, TypeKind, UserFunction, UserType, View, quoted,
+    Column, ColumnFigures, FIRST, Figures, ForeignKey, FunctionArgument, FunctionType, Index, Materialized, Objects,
+    PUBLIC, Sequence, Snapshot, Table, TypeKind, UserFunction, UserType, View, quoted,
 };
 
+use super::column_figures::column_figures;
 use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
 use crate::ddl::{NO_INHERIT, NOT_VALID, with_mark};
@@ -41,7 +43,7 @@ use crate::view_columns::{self, view_columns};
 pub(crate) struct Described {
     /// The objects.
     pub(crate) objects: Arc<Objects>,
-    tables: HashMap<u32, Weak<dyn KernelTable>>,
+    tables: HashMap<u32, WeakTableRef>,
     indexes: HashMap<u32, Weak<KernelIndex>>,
     sequences: HashMap<u32, Arc<Object>>,
 }
@@ -60,9 +62,9 @@ impl OfMoment {
 
 impl Figures for OfMoment {
     fn table(&self, oid: u32) -> (u64, u64) {
-        let table = self.described.tables.get(&oid).and_then(Weak::upgrade);
+        let table = self.described.tables.get(&oid).and_then(WeakTableRef::upgrade);
         table.map_or((0, 0), |table| {
-            let statistics = table.statistics();
+            let statistics = table.table.statistics();
             (statistics.row_count, statistics.bytes)
         })
     }
@@ -78,6 +80,14 @@ impl Figures for OfMoment {
     fn sequence(&self, oid: u32) -> Option<(i64, bool)> {
         let value = self.values.of(self.described.sequences.get(&oid)?).ok()?;
         Some((value.last, value.is_called))
+    }
+
+    fn columns(&self, oid: u32) -> Vec<ColumnFigures> {
+        let table = self.described.tables.get(&oid).and_then(WeakTableRef::upgrade);
+        table.map_or_else(Vec::new, |table| {
+            let numbers = Numbers::of(&table.def);
+            column_figures(&table, &|ordinal| numbers.at(ordinal))
+        })
     }
 }
 
@@ -103,7 +113,7 @@ pub(super) fn describe(txn: &Transaction) -> Result<Described> {
     for def in &tables {
         let Some(table) = txn.table_of(def.id) else { continue };
         indexes(&mut made, txn, &table, def, &numbers[&def.id.0]);
-        made.described.tables.insert(FIRST + def.oid, Arc::downgrade(&table.table));
+        made.described.tables.insert(FIRST + def.oid, table.downgrade());
         made.objects.tables.push(described(def, &numbers, &oids)?);
     }
     let places: BTreeMap<u32, &Numbers> = tables.iter().map(|def| (def.oid, &numbers[&def.id.0])).collect();

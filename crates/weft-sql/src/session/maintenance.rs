@@ -77,7 +77,7 @@ pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Out
 }
 
 /// Freezes what is in memory and runs all jobs that are offered.
-pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
+pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName], with_analyze: bool) -> Result<Outcome> {
     if session.in_transaction() {
         let message = "VACUUM cannot run inside a transaction block";
         return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
@@ -89,14 +89,33 @@ pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Out
     let kernel = session.db.kernel();
     kernel.freeze()?;
     kernel.run_jobs()?;
+    if with_analyze {
+        count_columns(session, tables)?;
+    }
     Ok(Outcome::done(Tag::Done("VACUUM")))
 }
 
-/// Statistics are kept as rows are written: there is nothing to do.
+/// What the values of columns are like is known as files are written; of rows that are in none it is counted now.
 pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
     check_tables(session, tables)?;
-    may_vacuum(session, tables, "analyze")?;
+    if may_vacuum(session, tables, "analyze")? {
+        count_columns(session, tables)?;
+    }
     Ok(Outcome::done(Tag::Done("ANALYZE")))
+}
+
+/// Of the tables that are named, or of all, those that the role owns.
+fn count_columns(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
+    session.in_statement(|work| {
+        let counted: Vec<TableRef> = if tables.is_empty() {
+            let all = work.txn.tables();
+            all.iter().filter_map(|def| work.txn.table_of(def.id)).collect()
+        } else {
+            tables.iter().map(|name| resolve::table(work.txn, &table_name(name)?)).collect::<Result<_>>()?
+        };
+        let owned = counted.iter().filter(|table| work.permit.check_owns_table(table).is_ok());
+        owned.into_iter().try_for_each(TableRef::count_columns)
+    })
 }
 
 /// Whether the role owns some of the tables, or the database when none is named; a warning for each that it does not.

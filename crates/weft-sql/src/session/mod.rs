@@ -27,6 +27,7 @@ mod block;
 mod calls;
 mod catalog;
 mod client;
+mod column_figures;
 mod constants;
 mod cursor;
 mod cursors;

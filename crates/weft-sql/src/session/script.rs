@@ -142,7 +142,7 @@ impl Session {
     /// Whether a statement must not be part of a transaction that others began.
     pub fn runs_outside_transactions(prepared: &Prepared) -> bool {
         match &prepared.parsed {
-            Parsed::Checkpoint | Parsed::Own(Own::Vacuum(_) | Own::Backup(_)) => true,
+            Parsed::Checkpoint | Parsed::Own(Own::Vacuum(..) | Own::Backup(_)) => true,
             Parsed::Own(Own::Reindex(reindex)) => reindex.is_alone(),
             Parsed::Own(_) | Parsed::SetConstraints { .. } => false,
             Parsed::Sql { statement, .. } => match &**statement {

@@ -519,7 +519,7 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         return Err(failed_transaction());
     }
     match own {
-        Own::Vacuum(tables) => maintenance::vacuum(session, tables),
+        Own::Vacuum(tables, with_analyze) => maintenance::vacuum(session, tables, *with_analyze),
         Own::SetConfig(name, value, local) => {
             change(session, name, Some(value.as_str()), *local).map_err(|error| session.fail(error))?;
             let columns: Arc<[OutputColumn]> = set_config_columns();

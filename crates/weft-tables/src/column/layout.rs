@@ -29,6 +29,9 @@ use super::part::Part;
 use super::row_table::{Look, Place, RowTable};
 use super::seen::Seen;
 
+/// Column tables whose delete marks are counted: of more, some from all over the keys stand for all.
+const COUNTED_PARTS_MAX: usize = 256;
+
 /// A version of a row, found.
 pub(crate) enum Site<'a> {
     Row(&'a Arc<RowTable>, Place),
@@ -106,6 +109,19 @@ impl Layout {
     /// The column tables, by lowest key.
     pub(crate) fn parts(&self) -> &[Arc<Part>] {
         &self.columns.parts
+    }
+
+    /// About how many rows of column tables are alive. Takes no longer with more of them.
+    pub(crate) fn alive_in_files(&self) -> u64 {
+        let every = self.parts().len().div_ceil(COUNTED_PARTS_MAX).max(1);
+        let (mut rows, mut dead) = (0, 0);
+        for part in self.parts().iter().step_by(every) {
+            rows += u64::from(part.row_count());
+            dead += u64::from(part.marks.count());
+        }
+        let all = self.columns.rows;
+        let dead = if every == 1 { dead } else { (dead as f64 / rows as f64 * all as f64) as u64 };
+        all.saturating_sub(dead)
     }
 
     /// Row tables, newest first.

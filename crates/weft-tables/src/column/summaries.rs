@@ -37,6 +37,10 @@ impl Summaries for Store {
         self.together.columns().0
     }
 
+    fn alive_rows(&self) -> u64 {
+        self.layout().alive_in_files()
+    }
+
     fn renew(&self) {
         self.together.take_all(&|| self.columns_now(), true);
     }

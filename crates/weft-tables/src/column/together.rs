@@ -160,15 +160,6 @@ impl Together {
         let known = self.known.lock();
         (known.columns.clone(), known.is_stale() && known.covered.len() <= ASKED_PARTS_MAX)
     }
-
-    /// The files that the summaries have, their rows, and how many of the rows are gone.
-    #[cfg(test)]
-    pub(crate) fn covered(&self) -> (Vec<FileId>, u64, u64) {
-        let known = self.known.lock();
-        let mut files: Vec<FileId> = known.covered.keys().copied().collect();
-        files.sort_unstable();
-        (files, known.covered_rows, known.gone_rows)
-    }
 }
 
 impl Known {

@@ -231,6 +231,28 @@ fn finish(engine: &Arc<Engine>) {
         count += 1;
         assert!(count < JOBS_MAX, "picking comes to an end; now {offers:?} of {:?}", table.table.layers());
     }
+    look_at_summaries(engine, &table, count > 0);
+}
+
+/// What the files say together is of the rows in them, each once, and of few that are gone: of none when it was counted
+/// anew. Every job ends with a look at how many are gone.
+fn look_at_summaries(engine: &Arc<Engine>, table: &TableRef, has_run_jobs: bool) {
+    let Some(summaries) = table.table.summaries() else { return };
+    let layers = on_disk(engine);
+    let (rows, parts) = layers.iter().fold((0, 0), |(rows, parts), layer| (rows + layer.rows, parts + layer.parts));
+    // A few files are taken in each time.
+    let told = (0..=parts).map(|_| summaries.summaries()).last().expect("it was asked once at least");
+    let found = told.first().map_or(0, |column| column.rows());
+    assert!(found >= rows, "summaries of {found} rows, files have {rows} (together 1)");
+    assert!(!has_run_jobs || found * 4 <= rows * 5, "summaries of {found} rows, files have {rows} (together 2)");
+    summaries.renew();
+    let counted = summaries.summaries();
+    let found = counted.first().map_or(0, |column| column.rows());
+    assert_eq!(found, rows, "rows that were counted anew (together 1)");
+    if let Some(keys) = counted.first() {
+        let distinct = keys.distinct().expect("keys have a sketch");
+        assert!(distinct > 0.0 && distinct <= rows as f64, "{distinct} keys in {rows} rows");
+    }
 }
 
 /// The layers that files are in.

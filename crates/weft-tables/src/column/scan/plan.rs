@@ -246,21 +246,11 @@ fn own_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
     store.built_parts(&files.collect::<Vec<_>>())
 }
 
-/// Parts whose delete marks are counted: of more, some from all over the keys stand for all.
-const COUNTED_PARTS_MAX: usize = 256;
-
 /// See [`Read::statistics`](weft_contract::Read::statistics). Takes no longer with more files (summaries 2).
 pub(super) fn statistics(store: &Store) -> TableStatistics {
     let layout = store.layout();
-    let (columns, parts) = (&layout.columns, layout.parts());
-    let every = parts.len().div_ceil(COUNTED_PARTS_MAX).max(1);
-    let (mut rows, mut dead) = (0, 0);
-    for part in parts.iter().step_by(every) {
-        rows += u64::from(part.row_count());
-        dead += u64::from(part.marks.count());
-    }
-    let dead = if every == 1 { dead } else { (dead as f64 / rows as f64 * columns.rows as f64) as u64 };
-    let mut statistics = TableStatistics { row_count: columns.rows - dead, bytes: columns.bytes, ranges: Vec::new() };
+    let (row_count, bytes) = (layout.alive_in_files(), layout.columns.bytes);
+    let mut statistics = TableStatistics { row_count, bytes, ranges: Vec::new() };
     for table in layout.row_tables() {
         statistics.row_count += table.row_count().saturating_sub(table.dead_count());
         statistics.bytes += table.bytes();
