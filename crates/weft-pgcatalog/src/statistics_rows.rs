@@ -9,19 +9,17 @@
 //! values.
 
 use crate::making::Rows;
-use crate::rights::{Rights, Target};
+use crate::rights::{Kind, Rights, Target};
 use crate::snapshot::Snapshot;
 use crate::value::Datum;
 
 /// Fills the view.
 pub(crate) fn fill(rows: &mut Rows<'_>, snapshot: &Snapshot) {
-    let Some(role) = snapshot.access.oid(&snapshot.user) else { return };
+    let (role, access) = (snapshot.own_oid(), &snapshot.access);
     for table in rows.scope.tables(snapshot) {
         let target = Target::Relation(table.oid);
-        let is_readable = |number: i64| {
-            let rights = snapshot.access.column_rights(role, target, number);
-            rights.has(Rights::SELECT)
-        };
+        let may_read_all = access.rights(role, target, Kind::Table).has(Rights::SELECT);
+        let is_readable = |number| may_read_all || access.column_rights(role, target, number).has(Rights::SELECT);
         // Columns are looked at when there is one that may be shown.
         let shown = |column: &crate::objects::Column, number: i64| !column.dropped && is_readable(number);
         let columns: Vec<(i64, &str)> = (1i64..)

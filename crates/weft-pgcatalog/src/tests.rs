@@ -48,6 +48,13 @@ impl Figures for Numbers {
     fn sequence(&self, oid: u32) -> Option<(i64, bool)> {
         Some(if oid == 16_410 { (7, true) } else { (42, false) })
     }
+
+    fn columns(&self, oid: u32) -> Vec<ColumnFigures> {
+        let key = ColumnFigures { number: 1, distinct: -1.0, average_bytes: 4.0, ..ColumnFigures::default() };
+        let common = Some(("{0,1.50}".to_owned(), vec![0.5, 0.25]));
+        let score = ColumnFigures { number: 4, null_share: 0.125, distinct: 3.0, common, ..ColumnFigures::default() };
+        if oid == 16_387 { vec![key.clone(), ColumnFigures { number: 3, ..key }, score] } else { Vec::new() }
+    }
 }
 
 pub(crate) fn snapshot() -> Snapshot {
@@ -178,6 +185,17 @@ fn run(sql: &str) -> weft_format::Result<Vec<String>> {
 
 fn rows(sql: &str) -> Vec<String> {
     run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+#[test]
+fn statistics_are_of_columns_that_are_there_and_may_be_read() {
+    let sql = "SELECT tablename, attname, null_frac, avg_width, n_distinct, most_common_vals, histogram_bounds \
+               FROM pg_stats WHERE tablename = 'customers'";
+    assert_eq!(rows(sql), ["customers|id|0|4|-1|NULL|NULL", "customers|score|0.125|0|3|{0,1.50}|NULL"]);
+    let nobody = Snapshot { user: "pg_monitor".into(), ..snapshot() };
+    let mut parsed = Parser::parse_sql(&PostgreSqlDialect {}, "SELECT attname FROM pg_stats").expect("it is a query");
+    let Some(Statement::Query(query)) = parsed.pop() else { panic!("it is one") };
+    assert_eq!(CatalogQuery::new(&query).unwrap().run(&nobody, &[]).unwrap().len(), 0);
 }
 
 #[test]

@@ -20,8 +20,7 @@ impl Db {
     fn new(name: &str) -> Db {
         let dir = std::env::temp_dir().join(format!("weft-sql-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
-        let methods =
-            vec![weft_tables::column_method(), weft_tables::row_method(), weft_tables::lineage_method()];
+        let methods = vec![weft_tables::column_method(), weft_tables::row_method(), weft_tables::lineage_method()];
         let kernel =
             Engine::open(Env::real(), &dir, methods, EngineOptions::default()).expect("an empty directory opens");
         let sql = SqlEngine::new(Arc::clone(&kernel), SqlOptions::new(weft_query::query_engine));

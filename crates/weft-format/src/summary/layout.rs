@@ -172,7 +172,9 @@ fn read_histogram(input: &mut ByteReader<'_>, kind: Kind) -> Result<Histogram> {
         let mut share = || Ok(f64::from(f32::from_bits(input.u32()?)));
         let (below, through): (f64, f64) = (share()?, share()?);
         let is_rising = points.last().is_none_or(|last| compare(&last.value, &value).is_lt());
-        if !is_rising || !(reached <= below && below <= through && through <= 1.0) {
+        // A share that is no number is none of these.
+        let are_shares = reached <= below && below <= through && through <= 1.0;
+        if !is_rising || !are_shares {
             return Err(damaged("the points of a histogram do not rise"));
         }
         reached = through;

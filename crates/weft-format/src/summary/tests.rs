@@ -44,15 +44,18 @@ fn union(files: &[ColumnSummary]) -> ColumnSummary {
     all
 }
 
+/// The value of a row.
+type Draw = Box<dyn FnMut(usize, &mut Random) -> i64>;
+
 /// The distributions that everything here is measured on: integers, 5 % of them NULL.
 fn distributions(rows: usize) -> Vec<(&'static str, Vec<Value>)> {
     let mut random = Random(5);
-    let mut make = |mut value: Box<dyn FnMut(usize, &mut Random) -> i64>| -> Vec<Value> {
+    let mut make = |mut value: Draw| -> Vec<Value> {
         (0..rows)
             .map(|row| if random.below(20) == 0 { Value::Null } else { Value::Int(value(row, &mut random)) })
             .collect()
     };
-    let zipf = |exponent: f64| -> Box<dyn FnMut(usize, &mut Random) -> i64> {
+    let zipf = |exponent: f64| -> Draw {
         let mut sums: Vec<f64> = Vec::new();
         for rank in 1..=10_000 {
             sums.push(sums.last().copied().unwrap_or(0.0) + 1.0 / f64::from(rank).powf(exponent));

@@ -112,8 +112,8 @@ impl TableRef {
     /// What the values of its columns are like.
     pub fn known_columns(&self) -> KnownColumns {
         let rows = self.table.statistics().row_count;
-        let mut known = KnownColumns::default();
-        known.files = self.table.summaries().and_then(|files| told_of_most(files, rows));
+        let files = self.table.summaries().and_then(|files| told_of_most(files, rows));
+        let mut known = KnownColumns { files, ..KnownColumns::default() };
         if known.files.is_some() || rows == 0 {
             return known;
         }
