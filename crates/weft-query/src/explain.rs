@@ -5,9 +5,10 @@
 //!   AggregateExec: mode=Final, gby=[], aggr=[sum(t.a)]
 //!     CoalescePartitionsExec
 //!       AggregateExec: mode=Partial, gby=[], aggr=[sum(t.a)]
-//!         WeftScanExec: table=t, columns=[a], predicates=[a >= 7], partitions=2, rows~1000000, kept~930000
+//!         WeftScanExec: table=t, columns=[a], predicates=[a >= 7], partitions=2, rows~1000, kept~930
 //!   with ANALYZE also: metrics=[output_rows=..., parts=3, parts_pruned=1, ...] per operator, the time of the whole;
-//!   of each scan, "Estimate: scan of t ~480 rows, 500 found, q-error 1.04", and layers=[row tables: 1 read, 0 pruned; incremental: 0 read, 1 pruned; transition: ...; baseline: ...]
+//!   of each scan, "Estimate: scan of t ~480 rows, 500 found, q-error 1.04"
+//!   and layers=[row tables: 1 read, 0 pruned; incremental: 0 read, 1 pruned; transition: ...; baseline: ...]
 //! ```
 
 use std::fmt::Write;

@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::stats::ColumnStats;
 use crate::summary::UNION_MAX;
 use crate::summary::column::{ColumnSummary, Distinct};
-use crate::summary::common::{compare, of_sample, runs};
+use crate::summary::frequent::{compare, of_sample, runs};
 use crate::summary::histogram::{Histogram, POINT_BYTES_MAX};
 use crate::summary::sampling::{SAMPLE_ROWS_MAX, Sampling};
 use crate::summary::sketch::Sketch;

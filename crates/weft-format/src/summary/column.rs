@@ -12,7 +12,7 @@
 
 use std::cmp::Ordering;
 
-use crate::summary::common::{Common, compare, kept, merged};
+use crate::summary::frequent::{Common, compare, kept, merged};
 use crate::summary::histogram::Histogram;
 use crate::summary::sketch::Sketch;
 use crate::summary::{PARTS_MAX, UNION_MAX};

@@ -13,7 +13,7 @@
 //! 3. Points say what they stand for, so leaving some out makes others no less true: only what lies between is known
 //!    less well.
 
-use crate::summary::common::{compare, runs};
+use crate::summary::frequent::{compare, runs};
 use crate::value::{Value, ValueRef};
 
 /// A longer text is cut: what it is like is known by its first bytes.

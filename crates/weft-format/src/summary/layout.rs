@@ -3,11 +3,11 @@
 use crate::encoding::Kind;
 use crate::error::{Error, Result};
 use crate::summary::column::{ColumnSummary, Distinct};
-use crate::summary::common::{Common, compare};
+use crate::summary::frequent::{Common, compare};
 use crate::summary::histogram::{Histogram, Point};
 use crate::summary::sketch::{FEW_MAX, RANK_MAX, REGISTERS, Seen, Sketch};
 #[cfg(test)]
-use crate::summary::{PARTS_MAX, common, histogram, sampling};
+use crate::summary::{PARTS_MAX, frequent, histogram, sampling};
 use crate::types::DataType;
 use crate::value::Value;
 use crate::wire::{ByteReader, put_u32, put_value, put_varint};
@@ -32,7 +32,7 @@ pub(crate) const ON_DISK: ([u8; 3], [usize; 8]) = (
         RANK_MAX as usize,
         FEW_MAX,
         PARTS_MAX,
-        common::COMMON_BYTES_MAX,
+        frequent::COMMON_BYTES_MAX,
         histogram::POINT_BYTES_MAX,
         sampling::SAMPLE_ROWS_MAX,
     ],

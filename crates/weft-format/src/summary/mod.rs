@@ -6,7 +6,7 @@
 //!   'F' 48,000 times, 'O' 47,900          common: at most 32 values                of a sample of 1,024 rows or more
 //!   1992-01-02 .. 1998-12-01              histogram: at most 32 points             of the same sample
 //!
-//!   sketch ── common ── histogram        the three parts, each with its merge
+//!   sketch ── frequent ── histogram       the three parts, each with its merge
 //!      sampling                          which rows of many are looked at
 //!   column                               all of it of one column; what conditions leave of its rows
 //!      collect                           made while rows go into a file, or of rows that are there
@@ -22,7 +22,7 @@
 
 mod collect;
 mod column;
-mod common;
+mod frequent;
 mod histogram;
 mod layout;
 mod sampling;

@@ -1,6 +1,6 @@
 //! Summaries against the values they are of, counted one by one.
 
-use super::common::compare;
+use super::frequent::compare;
 use super::*;
 use crate::bloom::hash_value;
 use crate::encoding::tests::Random;

@@ -16,17 +16,16 @@
 //! Concurrency: one looks at a time, and nobody waits for it but ANALYZE.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use weft_contract::{ReadView, ScanRequest, Summaries};
-use weft_env::sync::Mutex;
 use weft_format::arrow_values::value_ref_at;
 use weft_format::summary::{Counter, summarize};
 use weft_format::{ColumnSummary, DataType, Result, Value, ValueRef};
 
 use super::TableRef;
-use crate::account::{Account, Charge, Kept};
+use super::looked::{Columns, Seen};
 
 /// Partitions of a table that is too large to be read.
 const LOOK_PARTITIONS: usize = 64;
@@ -40,42 +39,6 @@ const LOOK_BYTES_MAX: usize = 32 << 20;
 const WRITTEN_SHARE: u64 = 5;
 /// Rows of a batch of a count of all.
 const COUNT_BATCH_ROWS: usize = 4_096;
-
-/// Summaries by ordinal.
-type Columns = Arc<Vec<Option<ColumnSummary>>>;
-
-/// What was seen of a table by who looked at its rows.
-pub(super) struct Looked {
-    seen: Mutex<Option<Seen>>,
-    looking: Mutex<()>,
-    /// Rows that commits have written since the table was opened.
-    written: AtomicU64,
-    /// Set under `seen`.
-    charge: Charge,
-}
-
-#[derive(Clone)]
-struct Seen {
-    columns: Columns,
-    /// How many rows there were.
-    rows: u64,
-    /// How many had been written.
-    written: u64,
-}
-
-impl Looked {
-    pub(super) fn new(account: &Arc<Account>) -> Looked {
-        let (seen, looking, written) = Default::default();
-        Looked { seen, looking, written, charge: account.charge(Kept::Files, 0) }
-    }
-
-    fn keep(&self, seen: Seen) {
-        let bytes = |column: &ColumnSummary| size_of::<ColumnSummary>() + column.memory_bytes();
-        let mut kept = self.seen.lock();
-        self.charge.set(seen.columns.iter().flatten().map(bytes).sum::<usize>() as u64);
-        *kept = Some(seen);
-    }
-}
 
 /// What is known of a table's columns.
 #[derive(Clone, Default)]
@@ -181,6 +144,7 @@ impl TableRef {
         let (partitions, batches) = if rows <= LOOK_ROWS { (1, usize::MAX) } else { (LOOK_PARTITIONS, 1) };
         self.each_batch(&ordinals, partitions, LOOK_BATCH_ROWS, batches, |batch| {
             seen += batch.num_rows() as u64;
+            assert!(partitions == 1 || seen <= LOOK_ROWS, "a look at a large table is bounded (known 1)");
             for (column, values) in values.iter_mut().enumerate() {
                 let value = |row| value_in(batch, column, row, types[column]).to_value();
                 values.extend((0..batch.num_rows()).map(value));
@@ -206,6 +170,7 @@ impl TableRef {
     }
 
     fn by_ordinal(&self, ordinals: &[usize], columns: Vec<ColumnSummary>) -> Columns {
+        assert_eq!(ordinals.len(), columns.len(), "each column that was looked at has a summary");
         let mut all: Vec<Option<ColumnSummary>> = self.def.schema.columns.iter().map(|_| None).collect();
         ordinals.iter().zip(columns).for_each(|(&ordinal, column)| all[ordinal] = Some(column));
         Arc::new(all)
@@ -237,6 +202,7 @@ impl TableRef {
                 && let Some(batch) = partition.next()?
             {
                 bytes += batch.get_array_memory_size();
+                assert_eq!(batch.num_columns(), ordinals.len(), "a scan gives the columns that were asked for");
                 visit(&batch);
                 left -= 1;
             }

@@ -28,6 +28,7 @@ mod fields;
 mod index_ref;
 mod known;
 mod life;
+mod looked;
 mod objects;
 mod paths;
 mod relation;

@@ -12,8 +12,8 @@ use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
 use super::columns_ref::ColumnsRef;
 use super::index_ref::IndexRef;
-use super::known::Looked;
 use super::life::Life;
+use super::looked::Looked;
 use crate::fault::{Fault, active};
 use crate::index::{Feeder, Index, Indexed};
 use crate::lock::ColumnSet;

@@ -1,14 +1,14 @@
 //! What the values of all files of a table are like together: a summary per column, merged file by file.
 //!
 //! ```text
-//!   switch    files 7, 8 appear: they wait · file 3 goes: its 5,000 rows are gone, the summaries still have them
+//!   switch    files 7, 8 appear: they wait · file 3 goes: its 5,000 rows are gone, summaries have them
 //!   asked     up to 16 of those that wait are read and taken in
-//!   a job     at its end takes in all that wait; when a fifth of what was taken in is gone, all files anew
+//!   a job     at its end takes in all that wait; when a fifth of what was taken in is gone, all files
 //! ```
 //!
 //! 1. Each file is taken in once at most, and either waits, is in hand, or is covered, while it is in the layout.
-//! 2. What is taken in is counted, whether the file has gone since or not: [`Known::gone_rows`] never forgets a row that
-//!    the summaries have and the layout lacks. With the last covered file all is forgotten.
+//! 2. What is taken in is counted, whether the file has gone since or not: `gone_rows` never forgets a row that the
+//!    summaries have and the layout lacks. With the last covered file all is forgotten.
 //! 3. Summaries are an estimate: a file that cannot be read is covered without rows. Who checks files finds the damage.
 //! 4. A crash loses nothing: files have their own, and all wait when the table is opened.
 //!
