@@ -69,6 +69,8 @@ pub struct EngineOptions {
     pub cores: usize,
     /// Opened to be repaired: indexes that cannot be opened keep nobody from their tables, even unique ones.
     pub repairing: bool,
+    /// The directory is taken from whoever has it: that one acknowledges nothing more. None is waited for but a moment.
+    pub takes_over: bool,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
     /// Options of WITH for tables that are made without them, as far as their method knows them. A table keeps what it
@@ -101,6 +103,7 @@ impl Default for EngineOptions {
             scheduler: SchedulerMode::Cost,
             cores: 0,
             repairing: false,
+            takes_over: false,
             owner: None,
             table_options: BTreeMap::new(),
         }

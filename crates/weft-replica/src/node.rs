@@ -6,9 +6,12 @@
 //!                    └── lost ──┘   another engine takes its place: `replaced` is told
 //! ```
 //!
-//! 1. It writes nothing into the directory but its own file in `nodes`.
+//! 1. It writes nothing into the directory but its own file in `nodes`, unless it is promoted.
+//! 2. A panic of the thread that follows ends that one alone: the node says so, shows what it has, and joins anew.
+//! 3. Promoted, it opens the directory as the writer that comes after the one it has followed. It follows until that is
+//!    done; a writer that lives and is not to be overtaken keeps the directory, and the node follows on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,6 +21,7 @@ use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
 use weft_kernel::method::Method;
 use weft_kernel::{CancelToken, Engine, EngineOptions};
+
 
 use crate::follow_on::{Follow, Next, Parts, Replaced};
 use crate::place::check_name;
@@ -50,6 +54,9 @@ impl Default for NodeOptions {
     }
 }
 
+/// How long a node rests after a panic of the thread that follows.
+const REST: Duration = Duration::from_millis(500);
+
 struct Shared {
     env: Env,
     standing: Arc<Standing>,
@@ -63,6 +70,8 @@ struct Shared {
 pub struct Node {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle>>,
+    dir: PathBuf,
+    methods: Vec<Arc<dyn Method>>,
 }
 
 impl Node {
@@ -80,8 +89,8 @@ impl Node {
         check_name(&name)?;
         let standing = Arc::new(Standing::new(name.clone(), env.clock.clone()));
         let engine = EngineOptions { workers: 0, ..engine };
+        let (at, methods_too) = (dir.to_owned(), methods.clone());
         let parts = Parts { env: env.clone(), dir: dir.to_owned(), name, address, methods, engine };
-        let follow = Follow::new(parts, standing.clone());
         let shared = Arc::new(Shared {
             env: env.clone(),
             standing: standing.clone(),
@@ -91,9 +100,9 @@ impl Node {
             rung: Condvar::new(),
         });
         let running = shared.clone();
-        let thread = env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
+        let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node = Node { shared, thread: Mutex::new(Some(thread)) };
+        let node = Node { shared, thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -140,6 +149,21 @@ impl Node {
         self.shared.standing.wait((Goal::Latest, None), limit, cancel)
     }
 
+    /// Opens the directory as its writer, with what the log has to its end, and follows no more. `engine` says with
+    /// [`EngineOptions::takes_over`] whether a writer that lives is overtaken; otherwise that one keeps the directory
+    /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error.
+    pub fn promote(&self, engine: EngineOptions) -> Result<Arc<Engine>> {
+        let opened = Engine::open(self.shared.env.clone(), &self.dir, self.methods.clone(), engine)?;
+        let (has, shown) = (opened.published(), self.shared.standing.published());
+        if has < shown {
+            let what = format!("the directory ends at commit {has}, the node has shown {shown}");
+            return Err(Error::corrupt(what).hint("restore the directory from a backup"));
+        }
+        self.stop();
+        self.shared.standing.note_over();
+        Ok(opened)
+    }
+
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.
     pub fn stop(&self) {
         {
@@ -163,9 +187,29 @@ impl Drop for Node {
 }
 
 impl Shared {
-    fn run(&self, mut follow: Follow, replaced: &Replaced) {
+    /// Follows by a thread of its own, and again when that one panics (node 2).
+    fn watch(self: &Arc<Shared>, parts: &Parts, replaced: &Arc<Replaced>) {
         while !self.stop.load(Ordering::Acquire) {
-            let pause = match follow.step(replaced) {
+            let follow = Follow::new(parts.clone(), self.standing.clone());
+            let (running, replaced) = (Arc::clone(self), Arc::clone(replaced));
+            let spawned = self.env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
+            let ended = match spawned.map(JoinHandle::join) {
+                Ok(Ok(())) => return,
+                Ok(Err(panic)) => Error::internal(format!("the thread that follows panicked: {panic}")),
+                Err(error) => Error::io("starting the thread that follows", &error),
+            };
+            self.standing.note_lost(&ended);
+            let mut stopping = self.stopping.lock();
+            if !self.stop.load(Ordering::Acquire) {
+                self.rung.wait_timeout(&mut stopping, REST);
+            }
+        }
+    }
+
+    fn run(&self, mut follow: Follow, replaced: &Replaced) {
+        let stop = || self.stop.load(Ordering::Acquire);
+        while !stop() {
+            let pause = match follow.step(replaced, &stop) {
                 Next::Go => continue,
                 Next::Poll => self.poll,
                 Next::Pause(pause) => pause,

@@ -47,6 +47,8 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 pub const KERNEL: &[&[&str]] = &[
     // Words that all share; counters and switches.
     &["table", "fault", "step", "cancel", "budget", "poison"],
+    // Who may write a directory: whoever writes into one asks.
+    &["term"],
     &["account", "sleeper", "read_again", "files", "log", "sched"],
     &["admission", "cache", "lock", "timeline", "manifest", "options", "history"],
     // What table methods are given, and what they are.

@@ -22,7 +22,7 @@ use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 use crate::catalog::{Catalog, IndexRef, Relation, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::ColumnIndex;
-use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log, read_log};
+use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log_from, read_log};
 use crate::read_again::concerns_files;
 use crate::services::Services;
 
@@ -121,7 +121,7 @@ impl Behind {
         }
         let mut reader = match announced {
             None => read_log(env, services.files.dir())?,
-            Some(announced) => read_live_log(env, services.files.dir(), announced)?,
+            Some(announced) => read_live_log_from(env, services.files.dir(), announced, Lsn(0))?,
         };
         let from = missed.values().map(|made| made.from).min().unwrap_or_default();
         if announced.is_some()

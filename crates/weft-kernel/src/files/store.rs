@@ -16,6 +16,10 @@ use super::directory::{Directory, Forget};
 use super::paged::PagedFile;
 use super::pin::FilePin;
 use super::writing::NewFile;
+use crate::term::Term;
+
+/// Who takes a directory from a writer that may live leaves it so many numbers of files.
+const NUMBERS_APART: u64 = 1 << 20;
 
 /// The data files of one database.
 pub struct Files {
@@ -25,14 +29,21 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of a directory that this engine has locked. Numbers begin at 1 until it is told otherwise.
-    pub(crate) fn new(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
-        Files::of(Directory::new(env, dir, handles, forget, true))
+    /// The files of a directory that this engine has locked, for as long as it has the term. Numbers begin at 1 until it
+    /// is told otherwise.
+    pub(crate) fn new(
+        env: &Env,
+        dir: &Path,
+        handles: Arc<Handles>,
+        forget: Forget,
+        term: Option<Arc<Term>>,
+    ) -> Files {
+        Files::of(Directory::new(env, dir, handles, forget, (true, term)))
     }
 
     /// The files of a directory that another engine has, which is followed: none is made or removed.
     pub(crate) fn of_another(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
-        Files::of(Directory::new(env, dir, handles, forget, false))
+        Files::of(Directory::new(env, dir, handles, forget, (false, None)))
     }
 
     fn of(directory: Directory) -> Files {
@@ -97,6 +108,11 @@ impl Files {
         Ok(())
     }
 
+    /// Leaves numbers to a writer that may live, and make files.
+    pub(crate) fn number_apart(&self) {
+        self.next.fetch_add(NUMBERS_APART, Ordering::Relaxed);
+    }
+
     /// A file of this number was there.
     pub(crate) fn note(&self, number: FileId) {
         self.next.fetch_max(number.next().0, Ordering::Relaxed);
@@ -138,9 +154,9 @@ impl Files {
         FilePin::all(&self.directory)
     }
 
-    /// Bytes of the files that nobody has any more but who copies or follows.
-    pub(crate) fn waiting_bytes(&self) -> u64 {
-        self.directory.pins.waiting_bytes()
+    /// Bytes of the files that nobody has any more but who follows.
+    pub(crate) fn followed_bytes(&self) -> u64 {
+        self.directory.pins.followed_bytes()
     }
 
     /// How many files wait until nobody copies them.

@@ -21,7 +21,7 @@ fn files(scratch: &Scratch) -> (Files, Arc<AtomicU64>) {
     let (env, gone) = (Env::real(), Arc::new(AtomicU64::new(0)));
     let (handles, told) = (Handles::new(env.fs.clone(), 4), gone.clone());
     let forget = Box::new(move |file: FileId| told.store(file.0, Ordering::Relaxed));
-    (Files::new(&env, scratch.path(), handles, forget), gone)
+    (Files::new(&env, scratch.path(), handles, forget, None), gone)
 }
 
 fn names(scratch: &Scratch) -> Vec<String> {

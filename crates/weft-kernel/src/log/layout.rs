@@ -1,14 +1,19 @@
 //! Where each byte of a log segment lies: names, segment header, block header.
 //!
 //! ```text
-//!   log-0000000000001240            start LSN in hexadecimal
+//!   log-0000000000001240            start LSN in hexadecimal; log-0000000000001240-00000007: the first one of epoch 7
 //!   ┌────────────────────┬──────────────┬──────────────┬───────────────┐
 //!   │ segment header 512 │ block        │ block        │ 0 0 0 0 0 ... │
 //!   └────────────────────┴──────────────┴──────────────┴───────────────┘
 //!    offset 0             512 = LSN 1240  512 + lsn - 1240
 //! ```
 //!
+//! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer that
+//!    was slow to notice that another one has taken its place. So each opening begins its log under a name of its own.
+//!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
+
+use std::fmt;
 
 use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
@@ -165,16 +170,65 @@ pub(crate) fn block_bytes(payload_bytes: usize) -> usize {
     (BLOCK_HEADER_BYTES + payload_bytes).next_multiple_of(BLOCK_ALIGN)
 }
 
-/// The name of the segment that starts at `start`.
+/// What a segment's file is called. In the order of the log, and of what counts (layout 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegmentName {
+    /// The LSN of its first block.
+    pub(crate) start: Lsn,
+    /// The epoch that begins with it; 0: one that has begun before, or the first.
+    epoch: u32,
+}
+
+impl SegmentName {
+    /// Of a segment that goes on in an epoch.
+    pub(crate) fn of(start: Lsn) -> SegmentName {
+        SegmentName { start, epoch: 0 }
+    }
+
+    /// Of a segment that begins an epoch.
+    pub(crate) fn first_of(start: Lsn, epoch: u32) -> SegmentName {
+        SegmentName { start, epoch: if epoch > 1 { epoch } else { 0 } }
+    }
+
+    /// Takes it from a file's name, when it is one.
+    pub(crate) fn parse(name: &str) -> Option<SegmentName> {
+        let digits = name.strip_prefix(SEGMENT_PREFIX)?;
+        let (start, epoch) = digits.split_once('-').map_or((digits, None), |(start, epoch)| (start, Some(epoch)));
+        let start = Lsn(u64::from_str_radix(start, 16).ok()?);
+        let epoch = epoch.map_or(Some(0), |epoch| u32::from_str_radix(epoch, 16).ok())?;
+        let parsed = SegmentName { start, epoch };
+        (parsed.to_string() == name).then_some(parsed)
+    }
+}
+
+impl fmt::Display for SegmentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SEGMENT_PREFIX}{:016x}", self.start.0)?;
+        if self.epoch > 0 { write!(f, "-{:08x}", self.epoch) } else { Ok(()) }
+    }
+}
+
+/// Those of some names that count, in the log's order, and those that do not (layout 1).
+pub(crate) fn that_count(mut names: Vec<SegmentName>) -> (Vec<SegmentName>, Vec<SegmentName>) {
+    names.sort_unstable();
+    if fault::active(Fault::KEEP_LATE_SEGMENT) {
+        names.reverse();
+        names.sort_by_key(|name| name.start);
+    }
+    let is_last = |(i, name): &(usize, SegmentName)| names.get(i + 1).is_none_or(|next| next.start > name.start);
+    let (count, void): (Vec<_>, Vec<_>) = names.iter().copied().enumerate().partition(is_last);
+    let plain = |names: Vec<(usize, SegmentName)>| names.into_iter().map(|(_, name)| name).collect();
+    (plain(count), plain(void))
+}
+
+/// The name of the segment that starts at `start`, unless it begins an epoch.
 pub(crate) fn segment_name(start: Lsn) -> String {
-    format!("{SEGMENT_PREFIX}{:016x}", start.0)
+    SegmentName::of(start).to_string()
 }
 
 /// The start LSN of the segment file `name`, when it is one.
 pub(crate) fn segment_start(name: &str) -> Option<Lsn> {
-    let digits = name.strip_prefix(SEGMENT_PREFIX)?;
-    let start = Lsn(u64::from_str_radix(digits, 16).ok()?);
-    (segment_name(start) == name).then_some(start)
+    SegmentName::parse(name).map(|name| name.start)
 }
 
 /// Whether this is a segment that was under construction at a crash.

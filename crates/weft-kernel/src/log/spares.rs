@@ -27,7 +27,7 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, File, OpenMode};
 use weft_format::Lsn;
 
-use super::layout::{TEMPORARY_SUFFIX, segment_name};
+use super::layout::{SegmentName, TEMPORARY_SUFFIX};
 
 /// The most that are kept.
 const KEPT_MAX: usize = 2;
@@ -88,11 +88,11 @@ impl Spares {
 
     /// Takes away the name of a segment that is not needed any more: by removing it, or for what this returns, which is
     /// to be [kept](Spares::keep) once the directory was synced (spares 1).
-    pub(super) fn put_away(&self, start: Lsn) -> io::Result<Option<Spare>> {
-        let path = self.dir.join(segment_name(start));
+    pub(super) fn put_away(&self, name: SegmentName) -> io::Result<Option<Spare>> {
+        let path = self.dir.join(name.to_string());
         let fs = &self.env.fs;
         let Some((file, bytes)) = self.fitting(&path)? else { return fs.remove(&path).map(|()| None) };
-        let temporary = self.dir.join(temporary_name(start));
+        let temporary = self.dir.join(temporary_name(name));
         match fs.rename(&path, &temporary) {
             Ok(()) => Ok(Some(Spare { path: temporary, file, bytes })),
             // A longer name may need space, of which cutting the log needs none.
@@ -155,7 +155,7 @@ impl Spares {
                 continue;
             }
             state.made += 1;
-            let name = temporary_name(Lsn(u64::MAX - state.made));
+            let name = temporary_name(SegmentName::of(Lsn(u64::MAX - state.made)));
             drop(state);
             match self.make(self.dir.join(name), &stop) {
                 Ok(Some(spare)) => self.keep(spare),
@@ -197,7 +197,7 @@ impl Spares {
     }
 }
 
-/// What a file is called that is to become the segment of that start, or was.
-pub(super) fn temporary_name(start: Lsn) -> String {
-    format!("{}{TEMPORARY_SUFFIX}", segment_name(start))
+/// What a file is called that is to become this segment, or was.
+pub(super) fn temporary_name(name: SegmentName) -> String {
+    format!("{name}{TEMPORARY_SUFFIX}")
 }

@@ -13,7 +13,10 @@
 //! 3. A failed fsync is final: what it left on disk is unknown and a second try may lie (the kernel drops the dirty
 //!    pages), so the log is poisoned.
 //!
-//! 4. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
+//! 4. After a block is on disk, and before anybody is told, the writer looks whether it has the directory still
+//!    (`term` 2): if not, nobody is told, and it is poisoned as after a failed fsync. It looks, too, before a segment
+//!    gets its name; that of an opening's first segment has its epoch in it (layout 1).
+//! 5. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
 //!    files go that an edit dropped, the log names that edit: the next opening misses it in a manifest that lost it.
 //!
 //! Why zeros ahead: an fdatasync of an overwrite has no metadata to write and costs half of that of an append.
@@ -29,13 +32,14 @@ use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 use super::batch::Batch;
 use super::durable::Durable;
 use super::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
+    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
 };
 use super::segments::{Noted, Segments};
 use super::spares::{Spare, Spares, ZEROS, temporary_name};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// Why a write did not happen.
 pub(crate) enum Failure {
@@ -43,10 +47,13 @@ pub(crate) enum Failure {
     Clean(Error),
     /// What is on disk is unknown.
     Fatal(Error),
+    /// Another writer has the directory: what was written last may count or not (tail 4).
+    Fenced(Error),
 }
 
 struct Open {
     file: Arc<dyn File>,
+    name: SegmentName,
     header: SegmentHeader,
     /// File offset up to which bytes were written, zeros or blocks.
     written: u64,
@@ -58,6 +65,10 @@ pub(crate) struct Tail {
     dir: PathBuf,
     options: LogOptions,
     epoch: u32,
+    /// The right to write; none: nobody else can come.
+    term: Option<Arc<Term>>,
+    /// No segment of this epoch was begun.
+    is_first: bool,
     open: Option<Open>,
     next: Lsn,
     last_ts: Timestamp,
@@ -75,8 +86,16 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// Continues behind what recovery found, in a new epoch and a new segment.
-    pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd, edits: Arc<AtomicU64>) -> Tail {
-        let epoch = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
+    pub(crate) fn new(
+        env: &Env,
+        dir: PathBuf,
+        options: LogOptions,
+        (end, term): (LogEnd, Option<Arc<Term>>),
+        edits: Arc<AtomicU64>,
+    ) -> Tail {
+        let next = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
+        let epoch = term.as_ref().map_or(next, |term| term.number());
+        assert!(epoch >= next, "a term is above those of the log (term 3)");
         let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, mut segments, .. } = end;
         segments.begin_epoch();
         Tail {
@@ -85,6 +104,8 @@ impl Tail {
             dir,
             options,
             epoch,
+            term,
+            is_first: true,
             open: None,
             next,
             last_ts,
@@ -116,7 +137,7 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start == self.next)
     }
 
-    /// Whether something durable in the log names every durable edit of the manifest (tail 4).
+    /// Whether something durable in the log names every durable edit of the manifest (tail 5).
     pub(crate) fn names_edits(&self) -> bool {
         self.edits_named >= self.edits.load(Ordering::Acquire)
     }
@@ -165,6 +186,9 @@ impl Tail {
         header.encode(open.header.salt, &mut batch.bytes);
         let offset = SEGMENT_HEADER_BYTES as u64 + (self.next.0 - open.header.start.0);
         assert!(open.written >= offset, "what lies before a block in its file was written (tail 2)");
+        if fault::active(Fault::FENCE_BEFORE_SYNC) {
+            still_ours(self.term.as_deref())?;
+        }
         if let Err(error) = open.file.write_at(&batch.bytes, offset) {
             return Err(open.take_back(offset, error));
         }
@@ -174,9 +198,12 @@ impl Tail {
             self.spares.want();
         }
         if !fault::active(Fault::SKIP_LOG_SYNC) {
-            open.file.sync_data().map_err(|error| fatal("syncing", open.header.start, &error))?;
+            open.file.sync_data().map_err(|error| fatal("syncing", open.name, &error))?;
         }
         reached(Step::LOG_BLOCK_SYNCED);
+        if !fault::active(Fault::FENCE_BEFORE_SYNC) {
+            still_ours(self.term.as_deref())?;
+        }
         self.next.0 += size;
         self.edits_named = self.edits_named.max(header.edits);
         (self.last_ts, self.last_number, self.told_edit) = (last_ts, last_number, told_edit);
@@ -193,9 +220,9 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start < start)
     }
 
-    /// A new file without bytes, for the segment that starts there.
-    fn empty_file(&self, start: Lsn) -> Result<Spare, Failure> {
-        let path = self.dir.join(temporary_name(start));
+    /// A new file without bytes, for a segment.
+    fn empty_file(&self, name: SegmentName) -> Result<Spare, Failure> {
+        let path = self.dir.join(temporary_name(name));
         let created = self.env.fs.open(&path, OpenMode::CreateNew).or_else(|error| {
             if error.kind() != ErrorKind::AlreadyExists {
                 return Err(error);
@@ -216,7 +243,8 @@ impl Tail {
             "a segment begins where the log ends, and replaces none that has blocks (segments 1)"
         );
         assert!(self.is_behind_open(start), "a segment that is written has a block before the next begins");
-        let path = self.dir.join(segment_name(start));
+        let name = if self.is_first { SegmentName::first_of(start, self.epoch) } else { SegmentName::of(start) };
+        let path = self.dir.join(name.to_string());
         let salt = self.env.rng.next_u64() as u32;
         let header = SegmentHeader {
             epoch: self.epoch,
@@ -228,14 +256,15 @@ impl Tail {
             told_edit: self.told_edit,
             version: FORMAT_VERSION,
         };
-        let spare = self.spares.take().map_or_else(|| self.empty_file(start), Ok)?;
-        let mut open = Open { file: spare.file.clone(), header, written: spare.bytes };
+        let spare = self.spares.take().map_or_else(|| self.empty_file(name), Ok)?;
+        let mut open = Open { file: spare.file.clone(), name, header, written: spare.bytes };
         let result = open.file.write_at(&header.encode(), 0);
         if result.is_ok() {
             open.written = open.written.max(SEGMENT_HEADER_BYTES as u64);
             open.zero_ahead(SEGMENT_HEADER_BYTES as u64, &self.options);
-            open.file.sync_data().map_err(|error| fatal("syncing", start, &error))?;
+            open.file.sync_data().map_err(|error| fatal("syncing", name, &error))?;
             reached(Step::LOG_SEGMENT_SYNCED);
+            still_ours(self.term.as_deref())?;
         }
         if let Err(error) = result.and_then(|()| self.env.fs.rename(&spare.path, &path)) {
             // What cannot be removed now is removed by the next try, or at the next open.
@@ -243,11 +272,12 @@ impl Tail {
             return Err(clean(format!("creating {}", path.display()), &error));
         }
         if !fault::active(Fault::SKIP_DIR_SYNC) {
-            self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", start, &error))?;
+            self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", name, &error))?;
         }
         reached(Step::LOG_SEGMENT_CREATED);
         self.edits_named = self.edits_named.max(header.edits);
-        self.segments.begin(start);
+        self.segments.begin(name);
+        self.is_first = false;
         self.open = Some(open);
         Ok(())
     }
@@ -272,7 +302,7 @@ impl Open {
 
     /// Makes sure that a block whose write failed can never be found.
     fn take_back(&self, offset: u64, error: std::io::Error) -> Failure {
-        let start = self.header.start;
+        let name = self.name;
         let cleaned = self.file.len().and_then(|len| {
             let count = len.saturating_sub(offset).min(BLOCK_HEADER_BYTES as u64);
             if count > 0 {
@@ -281,14 +311,19 @@ impl Open {
             self.file.sync_data()
         });
         match cleaned {
-            Ok(()) => clean(format!("writing log segment {}", segment_name(start)), &error),
-            Err(error) => fatal("taking back a failed write to", start, &error),
+            Ok(()) => clean(format!("writing log segment {name}"), &error),
+            Err(error) => fatal("taking back a failed write to", name, &error),
         }
     }
 }
 
-fn fatal(doing: &str, start: Lsn, error: &std::io::Error) -> Failure {
-    Failure::Fatal(Error::io(format!("{doing} log segment {}", segment_name(start)), error))
+fn fatal(doing: &str, name: SegmentName, error: &std::io::Error) -> Failure {
+    Failure::Fatal(Error::io(format!("{doing} log segment {name}"), error))
+}
+
+/// Whether this writer has the directory (tail 4).
+fn still_ours(term: Option<&Term>) -> Result<(), Failure> {
+    term.map_or(Ok(()), Term::check).map_err(Failure::Fenced)
 }
 
 /// The log is as it was before.

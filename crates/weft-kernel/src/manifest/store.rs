@@ -15,7 +15,7 @@
 //!
 //! 1. Nothing is written before [`Manifest::settle`]: an opening first compares the ends of the log and the manifest.
 //! 2. Each record names the position up to which the log was durable before it: what it says depends on that.
-//! 3. The edits are counted. The count goes up when an edit is durable, and the log names it (tail 4); of an edit that
+//! 3. The edits are counted. The count goes up when an edit is durable, and the log names it (tail 5); of an edit that
 //!    drops files, before they go.
 //!
 //! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment
@@ -43,11 +43,14 @@ use super::told::LayoutSwitch;
 use crate::account::{Account, Charge, Kept};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// Below this size the file is never rewritten.
 const SWITCH_BYTES_MIN: u64 = 1 << 20;
 /// The file is rewritten when it is this many times as long as its snapshot.
 const SWITCH_GROWTH: u64 = 4;
+/// Who takes a directory from a writer that may live numbers its manifests so far behind that one's.
+const NUMBERS_APART: u64 = 1 << 16;
 /// An edit's payload is at most this long.
 const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
@@ -167,6 +170,8 @@ pub struct Manifest {
     env: Env,
     dir: PathBuf,
     hooks: OnceLock<Hooks>,
+    /// The right to write; none: nobody else can come.
+    term: OnceLock<Arc<Term>>,
     switch_bytes_min: u64,
     state: Mutex<State>,
     /// How many edits are durable since the database was made (store 3). Changes under `state`.
@@ -206,6 +211,7 @@ impl Manifest {
             env: env.clone(),
             dir: dir.to_owned(),
             hooks: OnceLock::new(),
+            term: OnceLock::new(),
             switch_bytes_min: SWITCH_BYTES_MIN,
             state: Mutex::new(state),
             edits: Arc::new(AtomicU64::new(edits)),
@@ -222,15 +228,19 @@ impl Manifest {
 
     /// Makes what was read durable and cleans away what an unfinished edit or switch left; once, after an opening found
     /// the log and the manifest whole, before the first edit (store 1). A file of the release before is rewritten.
-    pub fn settle(&self) -> Result<()> {
+    /// With `apart` it is, too: the writer before may live, and write once more into its file.
+    pub fn settle(&self, apart: bool) -> Result<()> {
         let mut state = self.state.lock();
         let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
-        if state.header.version == FORMAT_VERSION {
+        if apart {
+            let tables = state.tables.clone();
+            self.rewrite(&mut state, tables, NUMBERS_APART)?;
+        } else if state.header.version == FORMAT_VERSION {
             self.settle_tail(&state, &unsettled)?;
             state.durable = state.end;
         } else {
             let tables = state.tables.clone();
-            self.rewrite(&mut state, tables)?;
+            self.rewrite(&mut state, tables, 1)?;
         }
         let current = manifest_name(state.header.number);
         let stale = unsettled.stale.iter().filter(|name| **name != current);
@@ -271,6 +281,7 @@ impl Manifest {
         if log <= state.log {
             return Ok(());
         }
+        self.check_ours()?;
         state.append(KIND_MARK, &[], log)?;
         self.switch_when_long(&mut state, &hooks.fold);
         Ok(())
@@ -293,6 +304,16 @@ impl Manifest {
     pub(crate) fn charge_to(&self, account: &Arc<Account>) {
         let bytes = self.state.lock().tables.memory_bytes();
         assert!(self.charge.set(account.charge(Kept::Manifest, bytes)).is_ok(), "a manifest is charged once");
+    }
+
+    /// From here on it is written only while the directory is this writer's; once.
+    pub(crate) fn guard_by(&self, term: &Arc<Term>) {
+        assert!(self.term.set(Arc::clone(term)).is_ok(), "a manifest has one writer");
+    }
+
+    /// Fails when another writer has the directory.
+    fn check_ours(&self) -> Result<()> {
+        self.term.get().map_or(Ok(()), |term| term.check())
     }
 
     /// Connects the manifest to the log and the methods; once, before the first edit.
@@ -411,6 +432,7 @@ impl Manifest {
                 }
             }
         }
+        self.check_ours()?;
         state.append(kind, payload, log)?;
         let number = self.edits.fetch_add(1, Ordering::AcqRel) + 1;
         if !fault::active(Fault::FORGET_LAYOUT_RECORD) {
@@ -449,15 +471,15 @@ impl Manifest {
                 table.payloads.extend((!payload.is_empty()).then_some(payload));
             }
         }
-        self.rewrite(state, folded)
+        self.rewrite(state, folded, 1)
     }
 
     /// Writes a new file with these tables, which mean what the present ones do, and makes CURRENT name it.
-    fn rewrite(&self, state: &mut State, tables: Tables) -> Result<()> {
+    fn rewrite(&self, state: &mut State, tables: Tables, further: u64) -> Result<()> {
         assert!(state.poisoned.is_none(), "a manifest that has stopped is not followed by another file");
-        let number = state.header.number + 1;
+        let number = state.header.number + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
-        match write_and_name(&self.env, &self.dir, number, known) {
+        match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {
             Ok((file, header)) => {
                 let old = self.dir.join(manifest_name(state.header.number));
                 let end = header.snapshot_end;
@@ -548,7 +570,7 @@ fn create(env: &Env, dir: &Path, names: &[String]) -> Result<State> {
         remove(env, &dir.join(name))?;
     }
     let tables = Tables::default();
-    match write_and_name(env, dir, 1, Known { tables: &tables, log: Lsn(0), edits: 0 }) {
+    match write_and_name(env, dir, (1, None), Known { tables: &tables, log: Lsn(0), edits: 0 }) {
         Ok((file, header)) => {
             let end = header.snapshot_end;
             Ok(State { file, header, end, durable: end, tables, log: Lsn(0), unsettled: None, poisoned: None })

@@ -12,6 +12,7 @@ use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
 use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
 use crate::catalog::Relation;
+use crate::log::SegmentName;
 use crate::engine::tested::test_data_file;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
@@ -105,16 +106,16 @@ impl Taking<'_> {
         self.cancel.map_or(Ok(()), |cancel| cancel.check(|| self.core.env.clock.monotonic_nanos()))
     }
 
-    fn copy_log(&mut self, (starts, end): (Vec<Lsn>, Lsn), manifest: &ManifestSnapshot) -> Result<LogContent> {
-        if starts.is_empty() {
+    fn copy_log(&mut self, (segments, end): (Vec<SegmentName>, Lsn), manifest: &ManifestSnapshot) -> Result<LogContent> {
+        if segments.is_empty() {
             return Err(Error::new(Code::DiskFull, "the database has no log yet, for want of space on its device")
                 .hint("free space on the device"));
         }
-        let ends = starts.iter().skip(1).copied().chain([end]);
+        let ends = segments.iter().skip(1).map(|next| next.start).chain([end]);
         let mut places: BTreeMap<Lsn, PathBuf> = BTreeMap::new();
-        for (&start, end) in starts.iter().zip(ends) {
-            let wanted = source::segment(&self.core.env, &self.core.dir, start, end)?;
-            places.insert(start, self.destination.dir.join(&wanted.stored));
+        for (&segment, end) in segments.iter().zip(ends) {
+            let wanted = source::segment(&self.core.env, &self.core.dir, segment, end)?;
+            places.insert(segment.start, self.destination.dir.join(&wanted.stored));
             self.add(wanted, &self.core.dir.clone())?;
         }
         source::read_log(&self.core.env, &self.destination.dir, places, end, manifest)
