@@ -204,7 +204,8 @@ mod tests {
         std::fs::create_dir_all(dir.path()).unwrap();
         let terms: Vec<Term> = std::thread::scope(|scope| {
             let take = |n: u32| Term::take(&env, dir.path(), 0, &format!("pid {n}"));
-            let threads: Vec<_> = (0..8).map(|n| scope.spawn(move || (0..20).filter_map(|_| take(n).ok()).last())).collect();
+            let threads: Vec<_> =
+                (0..8).map(|n| scope.spawn(move || (0..20).filter_map(|_| take(n).ok()).last())).collect();
             threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
         });
         let present = terms.iter().filter(|term| term.check().is_ok()).count();

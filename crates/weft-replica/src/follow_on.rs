@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use weft_env::{Env, File};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
-use weft_kernel::method::Method;
 use weft_kernel::fault::active;
+use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, Follower, writer_is_present};
 
 use crate::announcement::Announcement;

@@ -22,7 +22,6 @@ use weft_format::{Code, Error, Result, Timestamp};
 use weft_kernel::method::Method;
 use weft_kernel::{CancelToken, Engine, EngineOptions};
 
-
 use crate::follow_on::{Follow, Next, Parts, Replaced};
 use crate::place::check_name;
 use crate::standing::{Goal, NodeStatus, Standing, Waited};

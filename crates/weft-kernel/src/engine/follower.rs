@@ -92,7 +92,8 @@ impl Follower {
         let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
         options.check()?;
         let (env, handles) = with_handles(env, &options);
-        let Joined { manifest, recovered, mut reader, announced: begun } = begin(&env, dir, &options, (announced, stop))?;
+        let Joined { manifest, recovered, mut reader, announced: begun } =
+            begin(&env, dir, &options, (announced, stop))?;
         let ground = Ground::new(&env, manifest, &options, |forget| Files::of_another(&env, dir, handles, forget));
         let Ground { services, catalog, .. } = &ground;
         services.files.find_former()?;

@@ -275,7 +275,8 @@ fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Box<dyn D
     }
     let broken = env.fs.break_lock(&file);
     broken.map_err(|error| Error::io(format!("breaking the lock on {}", file.display()), &error))?;
-    let lock = lock_dir(env, dir, options).map_err(|error| if error.code() == refused.code() { refused } else { error })?;
+    let lock =
+        lock_dir(env, dir, options).map_err(|error| if error.code() == refused.code() { refused } else { error })?;
     // Two may have come at once.
     term.iter().try_for_each(|term| term.check())?;
     Ok((lock, term))

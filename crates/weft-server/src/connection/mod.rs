@@ -89,6 +89,8 @@ impl Connection {
     fn serve(&mut self) -> Result<()> {
         loop {
             self.channel.flush()?;
+            // It holds what another has taken the place of: who waits here for its client ends now.
+            self.check_goes_on()?;
             self.set_read_timeout()?;
             let read = self.channel.read();
             self.check_goes_on()?;

@@ -12,8 +12,8 @@ use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
 use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
 use crate::catalog::Relation;
-use crate::log::SegmentName;
 use crate::engine::tested::test_data_file;
+use crate::log::SegmentName;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
 use crate::txn::Core;
@@ -106,7 +106,11 @@ impl Taking<'_> {
         self.cancel.map_or(Ok(()), |cancel| cancel.check(|| self.core.env.clock.monotonic_nanos()))
     }
 
-    fn copy_log(&mut self, (segments, end): (Vec<SegmentName>, Lsn), manifest: &ManifestSnapshot) -> Result<LogContent> {
+    fn copy_log(
+        &mut self,
+        (segments, end): (Vec<SegmentName>, Lsn),
+        manifest: &ManifestSnapshot,
+    ) -> Result<LogContent> {
         if segments.is_empty() {
             return Err(Error::new(Code::DiskFull, "the database has no log yet, for want of space on its device")
                 .hint("free space on the device"));
