@@ -80,7 +80,8 @@ impl Asked {
     /// Of a node; what was asked before it was there is not answered.
     pub(crate) fn of(dir: &Path, node: &str) -> Asked {
         let nodes = dir.join(weft::NODES_DIR);
-        let asked = Asked { asked: nodes.join(format!("{node}.promote")), answered: nodes.join(format!("{node}.promoted")) };
+        let asked =
+            Asked { asked: nodes.join(format!("{node}.promote")), answered: nodes.join(format!("{node}.promoted")) };
         let _ = std::fs::remove_file(&asked.asked);
         asked
     }

@@ -94,7 +94,10 @@ fn a_node_reads_and_says_what_it_is() {
     // Own writes, wherever they were made.
     there.query("INSERT INTO t VALUES (4, 'four', 4)").unwrap();
     here.query("SET freshness_timeout = '20s'; SET freshness = 'own writes'").unwrap();
-    assert_eq!((ask(&mut here, "SELECT v FROM t WHERE id = 4"), ask(&mut here, "SHOW freshness")), ("four".into(), "own writes".into()));
+    assert_eq!(
+        (ask(&mut here, "SELECT v FROM t WHERE id = 4"), ask(&mut here, "SHOW freshness")),
+        ("four".into(), "own writes".into())
+    );
     here.query("BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE; COMMIT").unwrap();
     // Both know of each other.
     let deadline = Instant::now() + LIMIT;

@@ -57,7 +57,8 @@ fn is_built_in(name: &str) -> bool {
 
 /// Whether a function of the catalog has one value for a statement: no rows, nothing that it asks the server for.
 pub(crate) fn is_constant(name: &str) -> bool {
-    const ASKING: &[&str] = &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf", "pg_export_snapshot", "pg_promote"];
+    const ASKING: &[&str] =
+        &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf", "pg_export_snapshot", "pg_promote"];
     let mut known = FUNCTIONS.iter().chain(SERVER).filter(|function| function.name == name);
     is_of_catalog(name) && !ASKING.contains(&name) && known.all(|function| !function.is_set)
 }

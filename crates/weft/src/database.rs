@@ -139,7 +139,14 @@ impl Database {
             engine_of(&served).keep_log_from(None);
         }
         let beside = Arc::new(RwLock::new(Arc::new(beside)));
-        Ok(Database { served: Arc::new(served), beside, options: Arc::new(options), dir, env, _memory: Arc::new(memory) })
+        Ok(Database {
+            served: Arc::new(served),
+            beside,
+            options: Arc::new(options),
+            dir,
+            env,
+            _memory: Arc::new(memory),
+        })
     }
 
     /// Follows the database that another process has open in a directory, with [`Options::nodes`], and shows what that

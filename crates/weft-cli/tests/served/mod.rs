@@ -68,7 +68,9 @@ impl Served {
 
     /// Sends a signal, STOP or CONT say.
     pub fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap().success()
+        );
     }
 
     /// Waits until the process has ended by itself, and says whether that was with 0.

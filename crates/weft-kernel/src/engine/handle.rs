@@ -389,6 +389,7 @@ impl Core {
         }
         assert!(self.closed.load(Ordering::Acquire), "after the last checkpoint no commit comes");
         self.poison.check()?;
+        self.check_term()?;
         self.timeline.settle()?;
         let (published, last) = (self.timeline.published(), self.timeline.last_sequenced());
         assert_eq!(published, last, "after the close no timestamp is handed out");

@@ -485,10 +485,10 @@ impl Log {
                 self.name_edits()?;
             }
             let Some(segment) = self.tail.lock().segments().pop_before(from) else { break };
-            let spare = match self.put_away(segment) {
-                Ok(spare) => spare,
+            let (spare, is_aside) = match self.put_away(segment) {
+                Ok(put) => put,
                 // An earlier try that failed had its effect all the same.
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) if error.kind() == ErrorKind::NotFound => (None, false),
                 Err(error) => {
                     // It stays the oldest: were its successor removed before it, the log would have a gap.
                     self.tail.lock().segments().put_back(segment);
@@ -505,7 +505,7 @@ impl Log {
             // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
             // gap.
             if !fault::active(Fault::SKIP_DIR_SYNC)
-                && let Err(error) = self.env.fs.sync_dir(&self.dir)
+                && let Err(error) = self.sync_names(is_aside)
             {
                 let error = Error::io(format!("syncing directory {}", self.dir.display()), &error);
                 let mut state = self.state.lock();
@@ -526,25 +526,36 @@ impl Log {
     }
 
     /// Takes the name of a segment away that recovery does not need: one that a follower needs is put aside, with the
-    /// same effect (segments 3).
-    fn put_away(&self, segment: Segment) -> std::io::Result<Option<Spare>> {
+    /// same effect (segments 3); whether it was.
+    fn put_away(&self, segment: Segment) -> std::io::Result<(Option<Spare>, bool)> {
         let end = self.tail.lock().segments().first();
         let is_followed = self.tail.lock().segments().is_followed(end);
         if !is_followed {
-            return self.spares.put_away(segment.name);
+            return Ok((self.spares.put_away(segment.name)?, false));
         }
         let (fs, name) = (&self.env.fs, segment.name.to_string());
         let aside = self.dir.join(FOLLOWED_DIR);
         fs.create_dir_all(&aside)?;
         match fs.rename(&self.dir.join(&name), &aside.join(&name)) {
             // On a full disk, say. Who follows joins anew.
-            Err(error) if error.kind() != ErrorKind::NotFound => fs.remove(&self.dir.join(&name)).map(|()| None),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                fs.remove(&self.dir.join(&name)).map(|()| (None, false))
+            }
             Err(error) => Err(error),
             Ok(()) => {
                 self.tail.lock().segments().put_aside(segment.name);
-                Ok(None)
+                Ok((None, true))
             }
         }
+    }
+
+    /// Makes it durable that a segment has lost its name. A rename into another directory is durable when both are
+    /// synced: else a crash could bring the segment back after younger ones have gone.
+    fn sync_names(&self, is_aside: bool) -> std::io::Result<()> {
+        if is_aside {
+            self.env.fs.sync_dir(&self.dir.join(FOLLOWED_DIR))?;
+        }
+        self.env.fs.sync_dir(&self.dir)
     }
 
     /// Makes files for segments to come when they are wanted, until it is told to stop.
