@@ -14,7 +14,9 @@
 //!    in none before.
 //! 2. What a writer wrote that its successor has not found when it opened is nowhere, ever.
 //! 3. What a snapshot has shown is in all later ones.
-//! 4. A node that does not join anew when the writer changes shows the same as one that does.
+//! 4. In half of the seeds the one before has no moment to notice: then its clients are in the midst of a commit, and it
+//!    runs no jobs, whose one late call would do harm (`term` 5).
+//! 5. A node that does not join anew when the writer changes shows the same as one that does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -228,7 +230,13 @@ fn end(shared: &Shared, reigns: &mut Vec<Reign>, nodes: &[Arc<Node>], random: &m
 
 fn options(shared: &Shared) -> EngineOptions {
     // What is frozen is carried to files by hand, while others write.
-    EngineOptions { workers: 0, ..shared.scenario.options.clone() }
+    let notice = if is_hasty(shared) { Duration::ZERO } else { Duration::from_secs(2) };
+    EngineOptions { workers: 0, notice, ..shared.scenario.options.clone() }
+}
+
+/// Whether no writer has a moment to notice that it was overtaken.
+fn is_hasty(shared: &Shared) -> bool {
+    shared.scenario.seed.is_multiple_of(2)
 }
 
 fn open(env: &Env, shared: &Shared, takes_over: bool) -> Result<Arc<Engine>> {
@@ -257,6 +265,7 @@ fn reign(env: &Env, shared: &Arc<Shared>, engine: Arc<Engine>, random: &mut Rand
         let (inner, shared, engine) = (env.clone(), Arc::clone(shared), Arc::clone(&engine));
         let mut random = Random::new(random.next_u64(), 93);
         let body = move || match client {
+            CLIENTS if is_hasty(&shared) => {}
             CLIENTS => keep_house(&inner, &engine, &mut random),
             _ => write(&inner, &shared, &engine, number, &mut random),
         };

@@ -245,9 +245,6 @@ const LET_GO: Duration = Duration::from_secs(2);
 /// How often it looks meanwhile.
 const LET_GO_LOOK: Duration = Duration::from_millis(10);
 
-/// How long a writer whose directory is taken may take to notice, and let go of its lock: what it has under way ends.
-const NOTICE: Duration = Duration::from_secs(2);
-
 fn owner(options: &EngineOptions) -> String {
     options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()))
 }
@@ -263,7 +260,7 @@ fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Box<dyn D
     };
     let term = take_first(env, dir, options)?;
     let file = dir.join(LOCK_FILE);
-    let last_look = env.clock.monotonic_nanos() + NOTICE.as_nanos() as u64;
+    let last_look = env.clock.monotonic_nanos() + options.notice.as_nanos() as u64;
     loop {
         if let Ok(lock) = lock_dir(env, dir, options) {
             return Ok((lock, term));
