@@ -133,7 +133,6 @@ kernel_faults! {
     COLUMNS_FORGET_AMENDMENTS "Redo does not give a column index what its table has in files already.";
     COLUMNS_OLD_SNAPSHOT "A column index is built from the transaction's own snapshot, without who committed since.";
     SKIP_FENCE "A writer does not look whether another has taken its place.";
-    FENCE_BEFORE_SYNC "A writer looks whether another has taken its place before its block is on disk, and not after.";
     TAKE_AFTER_READ "An opening reads the log before it has taken the directory from the writer before it.";
     KEEP_LATE_SEGMENT "Of two segments of the log that begin at one place that of the lower epoch counts.";
     INDEX_FILTER_FORGETS "A filter of an index lacks a value.";

@@ -355,10 +355,9 @@ fn planted_faults_are_caught() {
         println!("{}: {found}", fault.name());
         found
     };
-    let faults: [(Fault, fn()); 9] = [
+    let faults: [(Fault, fn()); 8] = [
         (Fault::CUT_LOG_FOLLOWED, what_a_node_needs_is_kept_and_no_more),
         (Fault::SKIP_FENCE, succession::a_node_is_promoted_and_the_writer_before_acknowledges_nothing_more),
-        (Fault::FENCE_BEFORE_SYNC, succession::a_block_that_comes_late_is_nobodys),
         (Fault::KEEP_LATE_SEGMENT, succession::a_segment_that_comes_late_is_nobodys),
         (faults::HEAR_OVERTAKEN, succession::an_announcement_of_a_writer_that_lost_its_directory_is_none),
         (faults::FORGET_NODE, what_a_node_needs_is_kept_and_no_more),

@@ -186,9 +186,6 @@ impl Tail {
         header.encode(open.header.salt, &mut batch.bytes);
         let offset = SEGMENT_HEADER_BYTES as u64 + (self.next.0 - open.header.start.0);
         assert!(open.written >= offset, "what lies before a block in its file was written (tail 2)");
-        if fault::active(Fault::FENCE_BEFORE_SYNC) {
-            still_ours(self.term.as_deref())?;
-        }
         if let Err(error) = open.file.write_at(&batch.bytes, offset) {
             return Err(open.take_back(offset, error));
         }
@@ -201,9 +198,7 @@ impl Tail {
             open.file.sync_data().map_err(|error| fatal("syncing", open.name, &error))?;
         }
         reached(Step::LOG_BLOCK_SYNCED);
-        if !fault::active(Fault::FENCE_BEFORE_SYNC) {
-            still_ours(self.term.as_deref())?;
-        }
+        still_ours(self.term.as_deref())?;
         self.next.0 += size;
         self.edits_named = self.edits_named.max(header.edits);
         (self.last_ts, self.last_number, self.told_edit) = (last_ts, last_number, told_edit);
