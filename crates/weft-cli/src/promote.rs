@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   weft promote DIR --node berlin --force
-//!     DIR/nodes/berlin.promote   "force"                        the command's; the node's server looks ten times a second
-//!     DIR/nodes/berlin.promoted  "ok", or why it was not         the node's; read, and removed
+//!     DIR/nodes/berlin.promote   "force"              the command's; the node's server looks ten times a second
+//!     DIR/nodes/berlin.promoted  "ok", or why not     the node's; read, and removed
 //! ```
 //!
 //! Whoever may write into the directory may do this: there is no password.

@@ -14,8 +14,8 @@
 //!    in none before.
 //! 2. What a writer wrote that its successor has not found when it opened is nowhere, ever.
 //! 3. What a snapshot has shown is in all later ones.
-//! 4. In half of the seeds the one before has no moment to notice: then its clients are in the midst of a commit, and it
-//!    runs no jobs, whose one late call would do harm (`term` 5).
+//! 4. In half of the seeds the one before has no moment to notice: then its clients are in the midst of a commit, and
+//!    it runs no jobs, whose one late call would do harm (`term` 5).
 //! 5. A node that does not join anew when the writer changes shows the same as one that does.
 
 use std::collections::{BTreeMap, BTreeSet};

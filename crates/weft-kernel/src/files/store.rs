@@ -29,8 +29,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of a directory that this engine has locked, for as long as it has the term. Numbers begin at 1 until it
-    /// is told otherwise.
+    /// The files of a directory that this engine has locked, while it has the term. Numbers begin at 1 until it is told
+    /// otherwise.
     pub(crate) fn new(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget, term: Option<Arc<Term>>) -> Files {
         Files::of(Directory::new(env, dir, handles, forget, (true, term)))
     }

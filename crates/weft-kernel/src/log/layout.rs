@@ -8,8 +8,8 @@
 //!    offset 0             512 = LSN 1240  512 + lsn - 1240
 //! ```
 //!
-//! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer that
-//!    was slow to notice that another one has taken its place. So each opening begins its log under a name of its own.
+//! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer
+//!    that was slow to notice that another one has taken its place. So each opening begins its log under a name of its own.
 //!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
 

@@ -14,8 +14,8 @@
 //! 4. Of a log that somebody writes nothing is read beyond what that one has announced as durable: a block that is
 //!    being written looks like a damaged one.
 //! 5. Where the writer of a later epoch began, the log goes on in its segment: what one that it has taken the place of
-//!    wrote there, because it had not noticed yet, is not looked at. Who follows looks for such a segment as soon as the
-//!    writer whose log it reads has lost the directory.
+//!    wrote there, because it had not noticed yet, is not looked at. Who follows looks for such a segment as soon as
+//!    the writer whose log it reads has lost the directory.
 
 use std::path::{Path, PathBuf};
 

@@ -606,7 +606,8 @@ impl Log {
         self.tail.lock().durable()
     }
 
-    /// Makes everything appended so far durable and says where it lies: the segments, oldest first, and the end. What lies before the end does not change any more.
+    /// Makes everything appended so far durable and says where it lies: the segments, oldest first, and the end. What
+    /// lies before the end does not change any more.
     pub(crate) fn extent(&self) -> Result<(Vec<SegmentName>, Lsn)> {
         self.flush()?;
         let mut tail = self.tail.lock();
