@@ -53,6 +53,7 @@ impl Term {
             let before = numbers(env, dir)?;
             let number = before.last().copied().unwrap_or(0).max(behind).checked_add(1);
             let number = number.expect("a database is opened less than 4 billion times");
+            assert!(number > behind, "a term is above those of the log (term 3)");
             let file = dir.join(name(number));
             let taken = match before.last() {
                 Some(last) => env.fs.rename(&dir.join(name(*last)), &file),
@@ -166,6 +167,11 @@ fn successor(env: &Env, dir: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests run on real threads and look at real files"
+)]
 mod tests {
     use super::*;
     use crate::testing::Scratch;
@@ -205,7 +211,7 @@ mod tests {
         let terms: Vec<Term> = std::thread::scope(|scope| {
             let take = |n: u32| Term::take(&env, dir.path(), 0, &format!("pid {n}"));
             let threads: Vec<_> =
-                (0..8).map(|n| scope.spawn(move || (0..20).filter_map(|_| take(n).ok()).last())).collect();
+                (0..8).map(|n| scope.spawn(move || (0..20).fold(None, |last, _| take(n).ok().or(last)))).collect();
             threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
         });
         let present = terms.iter().filter(|term| term.check().is_ok()).count();

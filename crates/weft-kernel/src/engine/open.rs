@@ -249,9 +249,12 @@ fn owner(options: &EngineOptions) -> String {
     options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()))
 }
 
+/// The lock of a directory, and the right to write it.
+type Taken = (Box<dyn DirLock>, Option<Arc<Term>>);
+
 /// Takes the directory, made when missing (term 2): the lock, and then the right to write; the other way round from a
 /// writer that does not let go of the lock.
-fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Box<dyn DirLock>, Option<Arc<Term>>)> {
+fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Taken> {
     create_dir(env, dir)?;
     let refused = match lock_dir(env, dir, options) {
         Ok(lock) => return Ok((lock, take_first(env, dir, options)?)),

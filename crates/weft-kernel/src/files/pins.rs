@@ -73,7 +73,10 @@ impl Held {
     pub(super) fn free(&mut self) -> Vec<(TableId, FileId)> {
         let is_free = |(file, waiting): &(&FileId, &Waiting)| !self.holds(**file, waiting.since);
         let free: Vec<_> = self.waiting.iter().filter(is_free).map(|(file, waiting)| (waiting.table, *file)).collect();
-        free.iter().for_each(|(_, file)| drop(self.waiting.remove(file)));
+        for (_, file) in &free {
+            let waited = self.waiting.remove(file);
+            assert!(waited.is_some(), "what is free has waited (pins 1)");
+        }
         free
     }
 }

@@ -1,7 +1,8 @@
 //! Where each byte of a log segment lies: names, segment header, block header.
 //!
 //! ```text
-//!   log-0000000000001240            start LSN in hexadecimal; log-0000000000001240-00000007: the first one of epoch 7
+//!   log-0000000000001240            start LSN in hexadecimal
+//!   log-0000000000001240-00000007   the same of the first segment of epoch 7
 //!   ┌────────────────────┬──────────────┬──────────────┬───────────────┐
 //!   │ segment header 512 │ block        │ block        │ 0 0 0 0 0 ... │
 //!   └────────────────────┴──────────────┴──────────────┴───────────────┘
@@ -9,7 +10,8 @@
 //! ```
 //!
 //! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer
-//!    that was slow to notice that another one has taken its place. So each opening begins its log under a name of its own.
+//!    that was slow to notice that another one has taken its place. So each opening begins its log under a name of its
+//!    own.
 //!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
 
@@ -218,7 +220,9 @@ pub(crate) fn that_count(mut names: Vec<SegmentName>) -> (Vec<SegmentName>, Vec<
     let is_last = |(i, name): &(usize, SegmentName)| names.get(i + 1).is_none_or(|next| next.start > name.start);
     let (count, void): (Vec<_>, Vec<_>) = names.iter().copied().enumerate().partition(is_last);
     let plain = |names: Vec<(usize, SegmentName)>| names.into_iter().map(|(_, name)| name).collect();
-    (plain(count), plain(void))
+    let (count, void): (Vec<SegmentName>, Vec<SegmentName>) = (plain(count), plain(void));
+    assert!(count.is_sorted_by(|a, b| a.start < b.start), "one segment begins at each place (layout 1)");
+    (count, void)
 }
 
 /// The name of the segment that starts at `start`, unless it begins an epoch.

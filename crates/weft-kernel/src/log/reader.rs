@@ -263,6 +263,7 @@ impl LogReader {
             self.starts.clear();
         }
         self.starts.extend(later);
+        assert!(self.starts.is_sorted_by(|a, b| a.start < b.start), "the log goes on behind what was read (reader 5)");
         Ok(())
     }
 

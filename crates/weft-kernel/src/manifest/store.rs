@@ -477,6 +477,7 @@ impl Manifest {
     /// Writes a new file with these tables, which mean what the present ones do, and makes CURRENT name it.
     fn rewrite(&self, state: &mut State, tables: Tables, further: u64) -> Result<()> {
         assert!(state.poisoned.is_none(), "a manifest that has stopped is not followed by another file");
+        assert!(further > 0, "a new file has a number of its own");
         let number = state.header.number + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
         match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {

@@ -206,7 +206,7 @@ pub(crate) fn log_of_nodes_is_not_the_writers() {
     drop((herald, writer));
     let (writer, herald) = bench.writer(quick());
     assert!(writer.status().log_bytes < limit);
-    assert_eq!(writer.followed_log_bytes() > 2 * limit, true, "an opening keeps what the node needs");
+    assert!(writer.followed_log_bytes() > 2 * limit, "an opening keeps what the node needs");
     Place::of(&Env::real(), bench.dir.path()).leave("dead");
     herald.look();
     assert_eq!((writer.followed_log_bytes(), herald.keeps_log_from()), (0, None));
