@@ -10,7 +10,7 @@ fn writing() -> EngineOptions {
 }
 
 fn overtaking() -> EngineOptions {
-    EngineOptions { takes_over: true, ..options() }
+    EngineOptions { takes_over: true, notice: Duration::from_millis(20), ..options() }
 }
 
 /// The one before lives and is overtaken: what it acknowledged is there, and it acknowledges nothing more. Another node
