@@ -212,7 +212,8 @@ impl Pool {
             return Ok(());
         }
         let number = frame.number;
-        Err(Error::corrupt(format!("page {number} of a table of method row is torn or damaged"))
+        let file = self.file().map_or_else(String::new, |file| format!(" of file {}", file.number()));
+        Err(Error::corrupt(format!("page {number}{file}, of a table of method row, is torn or damaged"))
             .hint("restore the database from a backup"))
     }
 
