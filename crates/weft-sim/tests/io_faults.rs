@@ -200,7 +200,6 @@ fn has_one(engine: &Arc<weft_kernel::Engine>, n: i64) -> bool {
 #[test]
 fn flipped_bits_in_data_files_never_become_answers() {
     let (mut reported, mut right) = (0, 0);
-    let all_checks: Arc<std::sync::Mutex<(u64, u64)>> = Arc::default();
     for seed in 0..seeds() {
         let machine = Machine::filled(seed);
         assert_eq!(machine.reopen(true), RunEnd::Finished, "seed {seed}");
@@ -208,7 +207,6 @@ fn flipped_bits_in_data_files_never_become_answers() {
         scenario.options.cache_bytes = 0;
         scenario.options.workers = 0;
         let counts: Arc<std::sync::Mutex<(u64, u64)>> = Arc::default();
-        let checks = all_checks.clone();
         let (results, simulation) = (Arc::clone(&counts), Arc::clone(&machine.simulation));
         let end = machine.simulation.run(move |env| {
             let mut random = Random::new(seed, 52);
@@ -230,17 +228,10 @@ fn flipped_bits_in_data_files_never_become_answers() {
                 drop(results);
                 simulation.faults().clear();
                 simulation.faults().flip_bits(".data", 1);
-                let was_found = match engine.check() {
-                    Ok(lines) => !lines.is_empty(),
-                    Err(error) => {
-                        assert!(names_the_damage(&error), "violation: {error}");
-                        true
-                    }
-                };
-                // Pages of row tables are read again, and are whole then.
-                let checks = &mut checks.lock().unwrap();
-                checks.0 += u64::from(was_found);
-                checks.1 += u64::from(!was_found);
+                match engine.check() {
+                    Ok(lines) => assert!(!lines.is_empty(), "violation: check found nothing"),
+                    Err(error) => assert!(names_the_damage(&error), "violation: {error}"),
+                }
                 simulation.faults().clear();
             }
         });
@@ -249,11 +240,8 @@ fn flipped_bits_in_data_files_never_become_answers() {
         reported += counts.0;
         right += counts.1;
     }
-    let (found, read_again) = *all_checks.lock().unwrap();
-    println!(
-        "flipped bits: {reported} reported, {right} without effect; checks: {found} found, {read_again} read again"
-    );
-    assert!(reported > 0 && found > read_again);
+    println!("flipped bits: {reported} reported, {right} without effect");
+    assert!(reported > 0);
 }
 
 #[test]
