@@ -173,6 +173,10 @@ fn a_node_waits_for_its_writer_and_says_so() {
     let waited = node.wait_latest(Duration::from_millis(50), None).unwrap();
     assert_eq!(waited, Waited::TimedOut, "another may have opened its directory (standing 4)");
     node.stop();
+    let late = bench.node("late").unwrap();
+    let waited = late.wait_within(LIMIT, Duration::from_millis(50), None).unwrap();
+    assert_eq!(waited, Waited::TimedOut, "who joins behind the end knows no more (standing 4)");
+    late.stop();
     withdraw(&Env::real(), bench.dir.path());
     assert!(short().is_err());
 }
