@@ -20,6 +20,17 @@
 //!    What one call does that is under way between the look and the change is harmless where it can be: a late segment
 //!    of the log loses against that of the successor (`layout`), files and manifests of a successor that took the
 //!    lock have other numbers. A page of a row table written in place, and CURRENT, may be overwritten in that moment.
+//! 6. An opening, which may be overtaken at any point and be slow, destroys only what no later one has made, whether it
+//!    looks in time or not:
+//!    - files that it found when it began: a later opening numbers its own behind those that it finds, and behind those
+//!      that the log says were given before (the header of the last segment), so none of these numbers is given again;
+//!    - segments under construction, by the epoch in their names; segments that do not count, at a place where its own
+//!      epoch has begun, of lower epochs;
+//!    - the last block that it read, by writing the same bytes again: nobody else writes there, and the file becomes no
+//!      segment of somebody else (`spares` 3).
+//! 7. What one writes late that has lost the directory goes into its own files: blocks into a segment whose file no
+//!    successor takes for another one, segments at the place where its successor has begun, under a name of a lower
+//!    epoch. At the front of the log, when those of that place have gone, they are told from it (`layout` 2).
 //!
 //! A look costs one stat: some hundred nanoseconds.
 
@@ -126,6 +137,11 @@ impl Term {
         let what = format!("{} is written by {successor} now, and not by this server any more", self.dir.display());
         Error::new(Code::Poisoned, what).hint("connect to that one; this one ends, and may be opened as a node of it")
     }
+}
+
+/// Who has a directory, as that one has said; none: nobody has, or has not said.
+pub fn writer_of(env: &Env, dir: &Path) -> Option<String> {
+    successor(env, dir)
 }
 
 /// Whether the writer of an epoch has the directory.

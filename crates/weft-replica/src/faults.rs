@@ -16,6 +16,17 @@ pub const FRESH_BEFORE_READ: Fault = Fault::new("FRESH_BEFORE_READ");
 /// A node believes an announcement of a writer whose directory another has taken.
 pub const HEAR_OVERTAKEN: Fault = Fault::new("HEAR_OVERTAKEN");
 
+/// A node is promoted although its writer is heard.
+pub const PROMOTE_DEAF: Fault = Fault::new("PROMOTE_DEAF");
+
 /// All of them.
 pub const ALL: &[Fault] =
-    &[ANNOUNCE_EARLY, TRUST_TORN_NODE_FILE, FORGET_NODE, KEEP_FOR_EVER, FRESH_BEFORE_READ, HEAR_OVERTAKEN];
+    &[
+        ANNOUNCE_EARLY,
+        TRUST_TORN_NODE_FILE,
+        FORGET_NODE,
+        KEEP_FOR_EVER,
+        FRESH_BEFORE_READ,
+        HEAR_OVERTAKEN,
+        PROMOTE_DEAF,
+    ];

@@ -9,7 +9,9 @@
 //! 1. It writes nothing into the directory but its own file in `nodes`, unless it is promoted.
 //! 2. A panic of the thread that follows ends that one alone: the node says so, shows what it has, and joins anew.
 //! 3. Promoted, it opens the directory as the writer that comes after the one it has followed. It follows until that is
-//!    done; a writer that lives and is not to be overtaken keeps the directory, and the node follows on.
+//!    done; a writer that lives and is not to be overtaken keeps the directory, and the node follows on. A writer lives
+//!    that holds the lock, or whose announcement has moved while the node looked: the lock may keep nobody out.
+//! 4. One promotion at a time, and no other after it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +22,13 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
 use weft_kernel::method::Method;
-use weft_kernel::{CancelToken, Engine, EngineOptions};
+use weft_kernel::fault::active;
+use weft_kernel::{CancelToken, Engine, EngineOptions, writer_is_present, writer_of};
 
+use crate::announcement::Announcement;
+use crate::faults;
 use crate::follow_on::{Follow, Next, Parts, Replaced};
-use crate::place::check_name;
+use crate::place::{Place, check_name, read_announcement};
 use crate::standing::{Goal, NodeStatus, Standing, Waited};
 
 /// How a node follows.
@@ -53,6 +58,10 @@ impl Default for NodeOptions {
     }
 }
 
+/// A writer whose announcement has not moved for so long, five beats, does not live, or hangs.
+const LISTEN: Duration = Duration::from_millis(500);
+/// How often a node looks meanwhile.
+const LISTEN_LOOK: Duration = Duration::from_millis(10);
 /// How long a node rests after a panic of the thread that follows.
 const REST: Duration = Duration::from_millis(500);
 
@@ -65,9 +74,27 @@ struct Shared {
     rung: Condvar,
 }
 
+/// What has become of a node by a promotion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Rank {
+    #[default]
+    Follows,
+    IsPromoted,
+    Writes,
+}
+
+/// A node that was made the writer.
+pub struct Promoted {
+    /// What writes from now on.
+    pub engine: Arc<Engine>,
+    /// What the node showed last.
+    pub before: Arc<Engine>,
+}
+
 /// A node that follows until it is dropped.
 pub struct Node {
     shared: Arc<Shared>,
+    rank: Mutex<Rank>,
     thread: Mutex<Option<JoinHandle>>,
     dir: PathBuf,
     methods: Vec<Arc<dyn Method>>,
@@ -101,7 +128,7 @@ impl Node {
         let running = shared.clone();
         let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node = Node { shared, thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
+        let node = Node { shared, rank: Mutex::default(), thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -150,8 +177,30 @@ impl Node {
 
     /// Opens the directory as its writer, with what the log has to its end, and follows no more. `engine` says with
     /// [`EngineOptions::takes_over`] whether a writer that lives is overtaken; otherwise that one keeps the directory
-    /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error.
-    pub fn promote(&self, engine: EngineOptions) -> Result<Arc<Engine>> {
+    /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error. While another promotion is
+    /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`].
+    pub fn promote(&self, engine: EngineOptions) -> Result<Promoted> {
+        match std::mem::replace(&mut *self.rank.lock(), Rank::IsPromoted) {
+            Rank::Follows => {}
+            Rank::IsPromoted => {
+                let what = "this node is being promoted already";
+                return Err(Error::new(Code::NotInPrerequisiteState, what).hint("wait for that to end"));
+            }
+            Rank::Writes => {
+                *self.rank.lock() = Rank::Writes;
+                let what = "this node has been promoted already";
+                return Err(Error::new(Code::NotInPrerequisiteState, what).hint("it writes the directory"));
+            }
+        }
+        let promoted = self.promote_alone(engine);
+        *self.rank.lock() = if promoted.is_ok() { Rank::Writes } else { Rank::Follows };
+        promoted
+    }
+
+    fn promote_alone(&self, engine: EngineOptions) -> Result<Promoted> {
+        if !engine.takes_over {
+            self.listen()?;
+        }
         let opened = Engine::open(self.shared.env.clone(), &self.dir, self.methods.clone(), engine)?;
         let (has, shown) = (opened.published(), self.shared.standing.published());
         if has < shown {
@@ -160,7 +209,33 @@ impl Node {
         }
         self.stop();
         self.shared.standing.note_over();
-        Ok(opened)
+        // It may have joined anew meanwhile: what it has shown last is known when it has stopped.
+        Ok(Promoted { engine: opened, before: self.engine() })
+    }
+
+    /// Fails when a writer is heard that has the directory (node 3): its announcement moves while this looks. Every
+    /// look opens the file, whatever the thread that follows does at the time.
+    fn listen(&self) -> Result<()> {
+        let env = &self.shared.env;
+        let heard = || -> Option<Announcement> {
+            let announced = read_announcement(&*Place::of(env, &self.dir).announced_from().ok()??)?;
+            // One that has closed, or has stopped, has let go of it.
+            let lives = !announced.is_closed && writer_is_present(env, &self.dir, announced.epoch).ok()?;
+            lives.then_some(announced)
+        };
+        let Some(first) = heard() else { return Ok(()) };
+        let begun = env.clock.monotonic_nanos();
+        while env.clock.monotonic_nanos().saturating_sub(begun) < LISTEN.as_nanos() as u64 {
+            env.clock.sleep(LISTEN_LOOK);
+            let moves = |now: Announcement| (now.opening, now.beat, now.lsn) != (first.opening, first.beat, first.lsn);
+            if heard().is_some_and(moves) && !active(faults::PROMOTE_DEAF) {
+                let writer = writer_of(env, &self.dir).unwrap_or_else(|| format!("its epoch {}", first.epoch));
+                let what = format!("the directory {} is in use by {writer}, which is heard", self.dir.display());
+                return Err(Error::new(Code::CannotConnectNow, what)
+                    .hint("stop that server; or promote with --force, and it acknowledges nothing more"));
+            }
+        }
+        Ok(())
     }
 
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.

@@ -5,6 +5,7 @@
 //!   writer 1   opens ─ clients ─ jobs ───────────────── goes on, has lost the directory, is refused ─ ends
 //!   node 0     joins ─ snapshots ─ promoted (overtakes) = writer 2 ─ clients ─ jobs ─ ...
 //!   node 1     joins ─ snapshots ──────────────────────── goes on in the next epoch ─ ...
+//!   opening    takes the directory ─ hangs in the midst ──── goes on, blind or not ─ fails, and has harmed nobody
 //!   rest       the last writer and the node have all that was ever acknowledged     the machine may crash anywhere
 //! ```
 //!
@@ -17,16 +18,20 @@
 //! 4. In half of the seeds the one before has no moment to notice: then its clients are in the midst of a commit, and
 //!    it runs no jobs, whose one late call would do harm (`term` 5).
 //! 5. A node that does not join anew when the writer changes shows the same as one that does.
+//! 6. An opening that hangs while another one comes is told so, and nothing of what it does then matters, even if it
+//!    never looks (`term` 6): in half of the seeds it sees the directory as its own from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
-use weft_env::{Env, JoinHandle};
+use weft_env::{DirLock, Env, File, Fs, JoinHandle, OpenMode};
 use weft_format::{Code, Column, DataType, Error, Result, Schema, Value, ValueRef};
+use weft_kernel::step::{Step, on_step};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 use weft_replica::{Herald, HeraldOptions, Node, NodeOptions, Waited};
 
@@ -51,6 +56,8 @@ pub struct SuccessionCounts {
     pub refused: u64,
     /// Nodes that became writers.
     pub promoted: u64,
+    /// Openings that were overtaken.
+    pub overtaken: u64,
     /// Snapshots that were compared.
     pub looks: u64,
     /// How often a node joined anew by itself.
@@ -62,10 +69,11 @@ pub struct SuccessionCounts {
 impl SuccessionCounts {
     /// Adds another seed's.
     pub fn add(&mut self, other: &SuccessionCounts) {
-        let SuccessionCounts { acknowledged, refused, promoted, looks, rejoins, crashes } = *other;
+        let SuccessionCounts { acknowledged, refused, promoted, overtaken, looks, rejoins, crashes } = *other;
         self.acknowledged += acknowledged;
         self.refused += refused;
         self.promoted += promoted;
+        self.overtaken += overtaken;
         self.looks += looks;
         self.rejoins += rejoins;
         self.crashes += crashes;
@@ -183,9 +191,10 @@ fn run(env: &Env, shared: &Arc<Shared>, random: &mut Random) {
     let promoted = nodes[0].promote(EngineOptions { takes_over: true, ..options(shared) });
     let promoted = promoted.unwrap_or_else(|error| panic!("violation: a node was not promoted: {error}"));
     shared.model().counts.promoted += 1;
-    reigns.push(reign(env, shared, promoted, random));
+    reigns.push(reign(env, shared, promoted.engine, random));
     env.clock.sleep(Duration::from_micros(random.below(20_000)));
-    if random.chance(50) {
+    let slow = random.chance(60).then(|| spawn_slow(env, shared, random));
+    if slow.is_some() || random.chance(50) {
         // Somebody who followed nobody, or the one before, started again.
         let opened = open(env, shared, true).unwrap_or_else(|error| panic!("violation: overtaking failed: {error}"));
         reigns.push(reign(env, shared, opened, random));
@@ -195,6 +204,7 @@ fn run(env: &Env, shared: &Arc<Shared>, random: &mut Random) {
         let threads = std::mem::take(&mut reign.threads);
         threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|text| panic!("{text}")));
     }
+    slow.into_iter().for_each(|slow| slow.join().unwrap_or_else(|text| panic!("{text}")));
     shared.stop.store(true, Ordering::Release);
     lookers.into_iter().for_each(|looker| looker.join().unwrap_or_else(|text| panic!("{text}")));
     end(shared, &mut reigns, &nodes[1..], random);
@@ -225,6 +235,80 @@ fn end(shared: &Shared, reigns: &mut Vec<Reign>, nodes: &[Arc<Node>], random: &m
     if random.chance(50) {
         let closed = last.engine.close_and(|| last.herald.farewell());
         closed.unwrap_or_else(|error| panic!("violation: close failed: {error}"));
+    }
+}
+
+/// An opening that hangs in its midst, long enough for another one to come and work; when it has begun to.
+fn spawn_slow(env: &Env, shared: &Arc<Shared>, random: &mut Random) -> JoinHandle {
+    const STEPS: [Step; 3] = [Step::RECOVERY_LOG_REPLAYED, Step::LOG_SEGMENT_SYNCED, Step::RECOVERY_LOG_CONTINUED];
+    let (step, millis) = (STEPS[random.below(3) as usize], 2500 + random.below(3000));
+    let fs = Arc::new(Blind { fs: Arc::clone(&env.fs), sees_itself: AtomicBool::new(false) });
+    let (is_blind, hangs) = (random.chance(50), Arc::new(AtomicBool::new(false)));
+    let (inner, shared, has_hung) = (env.clone(), Arc::clone(shared), Arc::clone(&hangs));
+    let body = move || {
+        let (clock, hung, blind) = (Arc::clone(&inner.clock), Arc::clone(&has_hung), Arc::clone(&fs));
+        on_step(Some(Box::new(move |reached| {
+            if reached == step && !hung.swap(true, Ordering::AcqRel) {
+                clock.sleep(Duration::from_millis(millis));
+                blind.sees_itself.store(is_blind, Ordering::Release);
+            }
+        })));
+        let opened = open(&Env { fs: fs.clone(), ..inner.clone() }, &shared, true);
+        on_step(None);
+        assert!(has_hung.swap(true, Ordering::AcqRel), "violation: an opening failed: {:?}", opened.err());
+        match opened {
+            Ok(_) => assert!(is_blind, "violation: an opening that was overtaken has succeeded"),
+            Err(error) => assert!(is_blind || error.code() == Code::Poisoned, "violation: an opening failed: {error}"),
+        }
+        shared.model().counts.overtaken += 1;
+    };
+    let spawned = env.spawn.spawn("slow", Box::new(body));
+    while !hangs.load(Ordering::Acquire) {
+        env.clock.sleep(Duration::from_micros(200));
+    }
+    spawned.unwrap_or_else(|error| panic!("violation: a thread did not start: {error}"))
+}
+
+/// Files as one sees them who, from some moment on, does not notice that it has lost the directory.
+struct Blind {
+    fs: Arc<dyn Fs>,
+    sees_itself: AtomicBool,
+}
+
+impl Fs for Blind {
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        let is_writer = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("WRITER-"));
+        if is_writer && self.sees_itself.load(Ordering::Acquire) { Ok(true) } else { self.fs.exists(path) }
+    }
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        self.fs.open(path, mode)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        self.fs.list(dir)
+    }
+    fn is_stream(&self, path: &Path) -> io::Result<bool> {
+        self.fs.is_stream(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.fs.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.fs.remove(path)
+    }
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
+        self.fs.create_dir_all(dir)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.fs.sync_dir(dir)
+    }
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>> {
+        self.fs.lock(path, owner)
+    }
+    fn break_lock(&self, path: &Path) -> io::Result<()> {
+        self.fs.break_lock(path)
+    }
+    fn open_files_max(&self) -> Option<u64> {
+        self.fs.open_files_max()
     }
 }
 

@@ -47,15 +47,16 @@ fn what_was_acknowledged_survives_each_change_of_the_writer() {
     let (total, failures) = run(setting("WEFT_SIM_FIRST_SEED").unwrap_or(0), seeds);
     println!("{seeds} seeds: {total:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    let SuccessionCounts { acknowledged, refused, promoted, looks, .. } = total;
+    let SuccessionCounts { acknowledged, refused, promoted, overtaken, looks, .. } = total;
     assert!(promoted >= seeds && looks > 10 * seeds && acknowledged > 20 * seeds, "much happens: {total:?}");
+    assert!(overtaken > seeds / 2, "openings were overtaken in their midst: {total:?}");
     assert!(refused > seeds / 2, "writers that were overtaken wanted to commit: {total:?}");
 }
 
 #[test]
 #[ignore = "plants faults for the whole process: run alone"]
 fn planted_faults_are_caught() {
-    let faults = [Fault::SKIP_FENCE, Fault::TAKE_AFTER_READ];
+    let faults = [Fault::SKIP_FENCE, Fault::TAKE_AFTER_READ, Fault::REMOVE_OF_SUCCESSOR];
     let missed: Vec<&str> = faults
         .into_iter()
         .filter(|fault| {

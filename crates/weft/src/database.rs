@@ -10,19 +10,20 @@
 //!    next opening takes longer.
 //! 3. A database that follows another process ([`Database::follow`]) only reads. When it has to join anew its sessions
 //!    end with 57P01, those that are idle at once, and new ones read what it has joined. The same when it becomes the
-//!    writer ([`Database::promote`]).
+//!    writer ([`Database::promote`]): that is done alone, a second call is refused, and closing waits for its end.
 //! 4. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
 //!    Before, what is freed goes back while the process has more than half of what is accounted for.
+//! 5. The directory is the one that was named when it was opened, wherever the process goes afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use weft_env::sync::RwLock;
+use weft_env::sync::{Mutex, RwLock};
 use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Backup, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef};
-use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus};
+use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
@@ -52,11 +53,14 @@ struct Served {
     sql: RwLock<Option<Arc<SqlEngine>>>,
     activities: OnceLock<Arc<Activities>>,
     configured: OnceLock<Arc<Configured>>,
+    /// Whether it was closed. Held by who closes it or makes it the writer.
+    is_closed: Mutex<bool>,
 }
 
 impl Served {
     fn nothing() -> Served {
-        Served { sql: RwLock::new(None), activities: OnceLock::new(), configured: OnceLock::new() }
+        let (activities, configured) = (OnceLock::new(), OnceLock::new());
+        Served { sql: RwLock::new(None), activities, configured, is_closed: Mutex::new(false) }
     }
 
     /// These sessions begin in from now on.
@@ -68,16 +72,31 @@ impl Served {
 
     /// An engine takes the place of another one, whose sessions end.
     fn replace(&self, engine: &Arc<Engine>, before: Option<&Arc<Engine>>, options: &SqlOptions) {
+        let clients = self.clients();
+        self.begin(self.sql_of(engine, options));
+        self.end(before, &clients);
+    }
+
+    /// What sessions begin in on another engine.
+    fn sql_of(&self, engine: &Arc<Engine>, options: &SqlOptions) -> Arc<SqlEngine> {
         let present = self.sql.read().clone();
-        let clients = self.activities.get().map(|activities| activities.pids()).unwrap_or_default();
-        self.begin(present.map_or_else(
+        present.map_or_else(
             || SqlEngine::new(Arc::clone(engine), options.clone()),
             |sql| sql.in_place(Arc::clone(engine)),
-        ));
+        )
+    }
+
+    /// The sessions there are, by their numbers.
+    fn clients(&self) -> Vec<u64> {
+        self.activities.get().map(|activities| activities.pids()).unwrap_or_default()
+    }
+
+    /// Ends an engine that followed, and these sessions.
+    fn end(&self, before: Option<&Arc<Engine>>, clients: &[u64]) {
         // It writes nothing, so nothing is left undone.
         drop(before.map(|before| before.close()));
         // Those that wait for their clients would keep it in memory.
-        self.activities.get().inspect(|activities| activities.end_idle(&clients));
+        self.activities.get().inspect(|activities| activities.end_idle(clients));
     }
 }
 
@@ -115,7 +134,7 @@ impl Database {
         let env = Env::real();
         let memory = keep_little(&env, &options);
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
-        let (dir, limits) = (dir.as_ref().to_owned(), options.nodes);
+        let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
         let engine = Engine::open(env.clone(), &dir, methods, options.engine())?;
         let beside = match limits {
             Some(limits) => match Herald::start(&engine, limits.herald()) {
@@ -156,7 +175,7 @@ impl Database {
     ///
     /// 57P03 when it has not joined in [`Follow::join_timeout`], with the reason.
     pub fn follow(dir: impl AsRef<Path>, options: Options, follow: Follow) -> Result<Database> {
-        let (env, dir) = (Env::real(), dir.as_ref().to_owned());
+        let (env, dir) = (Env::real(), absolute(dir.as_ref())?);
         let memory = keep_little(&env, &options);
         let node = NodeOptions {
             name: follow.name,
@@ -188,7 +207,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// 57P03 when the writer lives and is not to be overtaken; 55000 when it follows nobody. It follows on then.
+    /// 57P03 when the writer lives and is not to be overtaken, and it follows on then; 55000 when it follows nobody, and
+    /// while another promotion is under way; 57P01 when it was closed.
     pub fn promote(&self, takes_over: bool) -> Result<()> {
         self.clone_parts().promote(&self.beside, takes_over)
     }
@@ -357,6 +377,9 @@ impl Database {
 
     /// Stops background jobs, writes a checkpoint and gives the directory free. Sessions that are left fail with 57P01.
     pub fn close(&self) -> Result<()> {
+        // A promotion that is under way ends before: then there is one engine, which is closed here.
+        let mut is_closed = self.served.is_closed.lock();
+        *is_closed = true;
         match &*self.beside() {
             Beside::Nobody => self.engine().close(),
             Beside::Nodes(herald) => {
@@ -371,7 +394,7 @@ impl Database {
     }
 }
 
-/// So long who asked for a promotion has to be told, before sessions end.
+/// So long who asked for a promotion has to be told, before sessions of the node end.
 const TELL: Duration = Duration::from_millis(100);
 
 /// What a promotion needs of a database.
@@ -385,29 +408,49 @@ struct Promotion {
 
 impl Promotion {
     fn promote(&self, beside: &RwLock<Arc<Beside>>, takes_over: bool) -> Result<()> {
+        let closed = || Error::new(Code::ShuttingDown, "the database is closed");
+        let served = self.served.upgrade().ok_or_else(closed)?;
+        let Some(is_closed) = served.is_closed.try_lock() else {
+            let message = "this node is being promoted, or closed, already";
+            return Err(Error::new(Code::NotInPrerequisiteState, message).hint("wait for that to end"));
+        };
+        if *is_closed {
+            return Err(closed());
+        }
         let present = Arc::clone(&beside.read());
         let Beside::Writer(node) = &*present else {
             let message = "recovery is not in progress";
             return Err(Error::new(Code::NotInPrerequisiteState, message).hint("this database writes already"));
         };
-        let before = node.engine();
-        let engine = node.promote(EngineOptions { takes_over, ..self.options.engine() })?;
+        let Promoted { engine, before } = node.promote(EngineOptions { takes_over, ..self.options.engine() })?;
         let herald = self.options.nodes.and_then(|limits| Herald::start(&engine, limits.herald()).ok());
         if herald.is_none() {
             weft_replica::withdraw(&self.env, &self.dir);
         }
+        if herald.is_none() {
+            engine.keep_log_from(None);
+        }
+        // As an opening does, before anybody sees it.
+        let (sql, clients) = (served.sql_of(&engine, &sql_options(&self.options)), served.clients());
+        sql.drop_leftovers();
         *beside.write() = Arc::new(herald.map_or(Beside::Nobody, Beside::Nodes));
-        let (served, sql, clock) = (self.served.clone(), sql_options(&self.options), Arc::clone(&self.env.clock));
-        let replace = move |pause: Duration| {
+        served.begin(sql);
+        let (ending, clock) = (self.served.clone(), Arc::clone(&self.env.clock));
+        let end = move |pause: Duration| {
             clock.sleep(pause);
-            served.upgrade().inspect(|served| served.replace(&engine, Some(&before), &sql));
+            ending.upgrade().inspect(|served| served.end(Some(&before), &clients));
         };
-        let replacing = replace.clone();
-        if self.env.spawn.spawn("weft-promoted", Box::new(move || replacing(TELL))).is_err() {
-            replace(Duration::ZERO);
+        let ending = end.clone();
+        if self.env.spawn.spawn("weft-promoted", Box::new(move || ending(TELL))).is_err() {
+            end(Duration::ZERO);
         }
         Ok(())
     }
+}
+
+/// A directory by a name that stays true when the process goes to another one.
+fn absolute(dir: &Path) -> Result<PathBuf> {
+    weft_env::absolute(dir).map_err(|error| Error::io(format!("finding the directory {}", dir.display()), &error))
 }
 
 fn engine_of(served: &Served) -> Arc<Engine> {

@@ -4,6 +4,12 @@
 //!   lock ─▶ WRITER-6 is WRITER-7 from here on ─▶ manifest and log are read ─▶ log-...-00000007 begins ─▶ open
 //!   locked by one that hangs: WRITER-7 first, a moment for it to notice, then its lock is broken
 //! ```
+//!
+//! 1. An opening that fails, or ends in a crash, leaves nothing that a later one refuses.
+//! 2. One that is overtaken meanwhile fails, whatever it has found, and takes nothing away from who has come (`term` 6).
+//! 3. One that takes the directory from a writer that may live begins its log before anything goes: until then what that
+//!    one writes late would count, and name files. So it fails on a full disk, and the writer before has lost the
+//!    directory all the same. Any other begins its log when there is space.
 
 use std::io;
 use std::path::Path;
@@ -46,6 +52,23 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
     options.check()?;
     let (dir_lock, term) = take_dir(&env, dir, &options)?;
+    let guard = term.clone();
+    let opened = open_taken(env, dir, methods, options, (dir_lock, term));
+    match guard.map(|term| term.check().map_err(|lost| (lost, term.is_lost()))) {
+        // What it has found may be half of what another one does (open 2).
+        Some(Err((lost, is_lost))) if is_lost || opened.is_ok() => Err(lost),
+        _ => opened,
+    }
+}
+
+/// The same in a directory that is taken.
+fn open_taken(
+    env: Env,
+    dir: &Path,
+    methods: Arc<Methods>,
+    options: EngineOptions,
+    (dir_lock, term): Taken,
+) -> Result<Core> {
     let (env, handles) = with_handles(env, &options);
     let (manifest, recovered) = read_manifest(&env, dir, &options)?;
     let guard = term.clone();
@@ -54,9 +77,11 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let Ground { services, catalog, .. } = &ground;
     services.timeline.recover_to(recovered.cut_max);
     services.files.find_former()?;
-    services.files.number_behind(recovered.file_max)?;
+    let found = services.files.number_behind(recovered.file_max)?;
     catalog.raise_next_id(recovered.table_max.0 + 1);
-    let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
+    let Recovered { mut end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
+    services.files.note(end.file_max);
+    end.file_max = services.files.last_number();
     let term = term.map_or_else(|| take(&env, dir, &options), Ok)?;
     manifest.guard_by(&term);
     manifest.settle(options.takes_over)?;
@@ -73,7 +98,10 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     reached(Step::RECOVERY_LOG_CONTINUED);
     tell_anew(&log, told_edit, &manifest)?;
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
-    clean_up(services, catalog, attached)?;
+    log.begin_if_put_off(options.takes_over)?;
+    forget_dropped(&services.manifest, catalog)?;
+    remove_orphans(services, found, attached)?;
+    log.begin_if_put_off(false)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
     let (dir_lock, term) = (Mutex::new(Some(dir_lock)), Some(term));
     let core = Core { dir_lock, term, lost, ..ground.core(env, methods, log, (options, false)) };
@@ -368,12 +396,11 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repa
     }
 }
 
-/// Removes what nobody has any more.
-fn clean_up(services: &Services, catalog: &Catalog, attached: Attached) -> Result<()> {
-    forget_dropped(&services.manifest, catalog)?;
+/// Removes of the files that were found what nobody has any more.
+fn remove_orphans(services: &Services, found: Vec<(TableId, FileId)>, attached: Attached) -> Result<()> {
     let mut named = attached;
     named.extend(services.manifest.files().into_iter().map(|(_, file)| file));
-    services.files.remove_orphans(&named)?;
+    services.files.remove_orphans(found, &named)?;
     reached(Step::RECOVERY_ORPHANS_REMOVED);
     Ok(())
 }

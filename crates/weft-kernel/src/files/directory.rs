@@ -101,13 +101,18 @@ impl Directory {
     }
 
     /// Makes a file, for writing.
-    pub(super) fn create(&self, owner: TableId, number: impl FnOnce() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
+    pub(super) fn create(&self, owner: TableId, number: &mut dyn FnMut() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
         self.while_ours(|| {
-            let number = number();
-            let path = self.path_of(owner, number);
-            let handle = self.env.fs.open(&path, OpenMode::CreateNew);
-            let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
-            Ok((number, handle))
+            loop {
+                let number = number();
+                let path = self.path_of(owner, number);
+                match self.env.fs.open(&path, OpenMode::CreateNew) {
+                    Ok(handle) => return Ok((number, handle)),
+                    // One that had lost the directory was late, and made it after this opening had looked.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(Error::io(format_args!("creating {}", path.display()), &error)),
+                }
+            }
         })
     }
 
@@ -183,9 +188,16 @@ impl Directory {
 
     /// Removes a file that nothing names.
     pub(super) fn remove_orphan(&self, owner: TableId, number: FileId) -> Result<()> {
-        let path = self.path_of(owner, number);
-        let removed = self.env.fs.remove(&path);
-        removed.map_err(|error| Error::io(format_args!("removing {}", path.display()), &error))
+        self.while_ours(|| {
+            let path = self.path_of(owner, number);
+            match self.env.fs.remove(&path) {
+                // The one that made it may live, and has removed it.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(Error::io(format_args!("removing {}", path.display()), &error))
+                }
+                _ => Ok(()),
+            }
+        })
     }
 
     /// Removes in this thread what others let go of, until it is told to stop.

@@ -16,11 +16,13 @@
 //! 5. Where the writer of a later epoch began, the log goes on in its segment: what one that it has taken the place of
 //!    wrote there, because it had not noticed yet, is not looked at. Who follows looks for such a segment as soon as
 //!    the writer whose log it reads has lost the directory.
+//! 6. What is no part of the log, because the segment behind it goes on another one, is not looked at: somebody who had
+//!    lost the directory gave it its name late (layout 2).
 
 use std::path::{Path, PathBuf};
 
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, RecordNo, Result, Timestamp};
 
 use super::layout::{
     BLOCK_ALIGN, BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
@@ -49,6 +51,8 @@ pub struct LogEnd {
     pub last_number: RecordNo,
     /// The last edit of the manifest that a record ever told of; 0 when none did.
     pub told_edit: u64,
+    /// Numbers of data files up to this were given, as far as the log says so; 0 where it does not.
+    pub(crate) file_max: FileId,
     /// The segments.
     pub(crate) segments: Segments,
     /// The last block of the last segment, if it has one: the only one that nothing proves to be durable.
@@ -151,7 +155,49 @@ fn since(mut starts: Vec<SegmentName>, from: Lsn) -> Vec<SegmentName> {
 
 /// The segments that count, in the log's order.
 fn segments(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
-    Ok(that_count(found(env, dir)?).0)
+    Ok(that_go_on(env, dir, that_count(found(env, dir)?).0).0)
+}
+
+/// Of segments that count by their names those that are the log, and those that are not (reader 6).
+pub(super) fn that_go_on(env: &Env, dir: &Path, names: Vec<SegmentName>) -> (Vec<SegmentName>, Vec<SegmentName>) {
+    let (mut log, mut strays) = (Vec::new(), Vec::new());
+    let mut behind: Option<SegmentHeader> = None;
+    for name in names.into_iter().rev() {
+        // What is wrong with one recovery says.
+        let header = header_of(env, dir, name);
+        let may_be_stray = behind.zip(header).is_some_and(|(behind, header)| behind.may_void(&header));
+        if may_be_stray && has_one_block_at_most(env, dir, name) {
+            strays.push(name);
+        } else {
+            log.push(name);
+            behind = header;
+        }
+    }
+    log.reverse();
+    (log, strays)
+}
+
+/// A segment's file, which may have been put aside.
+fn file_of(env: &Env, dir: &Path, name: SegmentName) -> Option<std::sync::Arc<dyn weft_env::File>> {
+    let open = |path: &Path| env.fs.open(&path.join(name.to_string()), OpenMode::Read);
+    open(dir).or_else(|_| open(&dir.join(FOLLOWED_DIR))).ok()
+}
+
+/// The header of a segment, when it can be read.
+fn header_of(env: &Env, dir: &Path, name: SegmentName) -> Option<SegmentHeader> {
+    let mut bytes = [0; SEGMENT_HEADER_BYTES];
+    file_of(env, dir, name)?.read_exact_at(&mut bytes, 0).ok()?;
+    SegmentHeader::decode(&bytes, &name.to_string()).ok()
+}
+
+fn has_one_block_at_most(env: &Env, dir: &Path, name: SegmentName) -> bool {
+    // Beside the directory that it reads nothing tells it from a whole log, which ends behind its first block.
+    let Ok(mut reader) = LogReader::new(env, dir, vec![name]) else { return false };
+    let mut blocks = 0;
+    while matches!(reader.open_block(), Ok(true)) {
+        blocks += 1;
+    }
+    blocks <= 1 && reader.at_end
 }
 
 /// The segments in a directory.
@@ -174,17 +220,14 @@ fn all_segments(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
     names.extend(found_aside(env, dir)?);
     names.sort_unstable();
     names.dedup();
-    Ok(that_count(names).0)
+    Ok(that_go_on(env, dir, that_count(names).0).0)
 }
 
 /// The epoch in which a log was written last, as far as its last segment says; 0 when there is none.
 pub(crate) fn last_epoch(env: &Env, dir: &Path) -> Result<u32> {
-    let Some(last) = segments(env, dir)?.last().copied() else { return Ok(0) };
-    let mut bytes = [0; SEGMENT_HEADER_BYTES];
-    let read = env.fs.open(&dir.join(last.to_string()), OpenMode::Read);
+    let last = that_count(found(env, dir)?).0.last().copied();
     // What is wrong with it recovery says.
-    let read = read.and_then(|file| file.read_exact_at(&mut bytes, 0));
-    let header = read.ok().and_then(|()| SegmentHeader::decode(&bytes, &last.to_string()).ok());
+    let header = last.and_then(|last| header_of(env, dir, last));
     Ok(header.map_or(0, |header| header.epoch))
 }
 
@@ -259,8 +302,13 @@ impl LogReader {
         let is_begun = self.next_block > SEGMENT_HEADER_BYTES;
         let later = |name: &SegmentName| name.start > self.name.start || !is_begun && name.start == self.name.start;
         let later: Vec<SegmentName> = all_segments(&self.env, &self.dir)?.into_iter().filter(later).collect();
-        if !is_begun && later.first().is_some_and(|name| name.start == self.name.start) {
-            self.starts.clear();
+        match later.first() {
+            Some(first) if first.start == self.name.start => self.starts.clear(),
+            Some(first) if header_of(&self.env, &self.dir, *first).is_some_and(|next| !next.is_behind(&self.header)) => {
+                // What lies between them was cut, and behind what was read there may be late blocks of the one before.
+                return Err(gone(self.name));
+            }
+            _ => {}
         }
         self.starts.extend(later);
         assert!(self.starts.is_sorted_by(|a, b| a.start < b.start), "the log goes on behind what was read (reader 5)");
@@ -476,7 +524,11 @@ impl LogReader {
         self.check_still_there(segment)?;
         let header = SegmentHeader::decode(&self.bytes, &name)?;
         let first = self.opened == 0;
+        if self.limit.is_some() && !first && !header.is_behind(&self.header) {
+            return Err(gone(self.name));
+        }
         if header.start != start
+            || (!first && self.places.is_empty() && !header.is_behind(&self.header))
             || header.epoch < self.end.epoch
             || (!first && header.last_ts != self.end.last_timestamp)
             || (header.is_numbered() && !first && header.told_edit != self.end.told_edit)
@@ -489,7 +541,8 @@ impl LogReader {
         if header.epoch != self.end.epoch {
             self.end.segments.begin_epoch();
         }
-        self.end.segments.begin(segment);
+        self.end.segments.begin(segment, header.epoch);
+        self.end.file_max = self.end.file_max.max(header.files);
         self.end.epoch = header.epoch;
         self.end.manifest_edits = self.end.manifest_edits.max(header.edits);
         self.end.last_timestamp = header.last_ts;

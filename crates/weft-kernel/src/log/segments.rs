@@ -30,6 +30,8 @@ pub(crate) struct Segment {
     pub(crate) start: Lsn,
     /// What its file is called.
     pub(crate) name: SegmentName,
+    /// Which opening has written it.
+    epoch: u32,
     /// The highest commit timestamp that something in it belongs to.
     needed_until: Timestamp,
     /// The last change of a page in it; 0 when there is none.
@@ -43,6 +45,13 @@ pub struct NeededFrom {
     pub cut: Timestamp,
     /// Changes of pages with lower numbers are in pages on disk.
     pub page: RecordNo,
+}
+
+impl Segment {
+    /// Whether a writer of that epoch has made its file: one of before may write into it once more.
+    pub(crate) fn is_of(&self, epoch: u32) -> bool {
+        self.epoch == epoch
+    }
 }
 
 impl NeededFrom {
@@ -65,14 +74,14 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// A new last segment. One that starts at the same place was empty and is replaced.
-    pub(crate) fn begin(&mut self, name: SegmentName) {
+    /// A new last segment of an epoch. One that starts at the same place was empty and is replaced.
+    pub(crate) fn begin(&mut self, name: SegmentName, epoch: u32) {
         let start = name.start;
         if self.kept.back().is_some_and(|last| last.start == start) {
             self.kept.pop_back();
         }
         assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
-        self.kept.push_back(Segment { start, name, needed_until: Timestamp(0), last_page: RecordNo(0) });
+        self.kept.push_back(Segment { start, name, epoch, needed_until: Timestamp(0), last_page: RecordNo(0) });
         self.check();
     }
 
@@ -109,6 +118,7 @@ impl Segments {
 
     /// These were put aside by earlier openings.
     pub(crate) fn found_aside(&mut self, names: Vec<SegmentName>) {
+        assert!(names.is_sorted(), "what was put aside is in the log's order (segments 3)");
         self.aside = names.into();
     }
 
@@ -189,6 +199,12 @@ impl Segments {
     /// All kept segments, oldest first.
     pub(crate) fn names(&self) -> Vec<SegmentName> {
         self.kept.iter().map(|segment| segment.name).collect()
+    }
+
+    /// The last one that begins before a position: its epoch and its start; epoch 0: there is none.
+    pub(crate) fn before(&self, start: Lsn) -> (u32, Lsn) {
+        let before = self.kept.iter().rev().find(|segment| segment.start < start);
+        before.map_or((0, Lsn(0)), |segment| (segment.epoch, segment.start))
     }
 
     /// The last one.

@@ -16,6 +16,7 @@
 //! 4. After a block is on disk, and before anybody is told, the writer looks whether it has the directory still
 //!    (`term` 2): if not, nobody is told, and it is poisoned as after a failed fsync. It looks, too, before a segment
 //!    gets its name; that of an opening's first segment has its epoch in it (layout 1).
+//!    Where that one begins none of another epoch stays: the next opening would miss it once its successor has gone.
 //! 5. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
 //!    files go that an edit dropped, the log names that edit: the next opening misses it in a manifest that lost it.
 //!
@@ -27,15 +28,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::Batch;
 use super::durable::Durable;
 use super::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
+    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName, temporary_name,
+    that_count,
 };
+use super::reader::{found, that_go_on};
 use super::segments::{Noted, Segments};
-use super::spares::{Spare, Spares, ZEROS, temporary_name};
+use super::spares::{Spare, Spares, ZEROS};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
@@ -49,6 +52,15 @@ pub(crate) enum Failure {
     Fatal(Error),
     /// Another writer has the directory: what was written last may count or not (tail 4).
     Fenced(Error),
+}
+
+impl Failure {
+    /// What happened.
+    pub(crate) fn error(self) -> Error {
+        match self {
+            Failure::Clean(error) | Failure::Fatal(error) | Failure::Fenced(error) => error,
+        }
+    }
 }
 
 struct Open {
@@ -69,6 +81,8 @@ pub(crate) struct Tail {
     term: Option<Arc<Term>>,
     /// No segment of this epoch was begun.
     is_first: bool,
+    /// Numbers of data files up to this were given before the epoch.
+    file_max: FileId,
     open: Option<Open>,
     next: Lsn,
     last_ts: Timestamp,
@@ -96,16 +110,17 @@ impl Tail {
         let next = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
         let epoch = term.as_ref().map_or(next, |term| term.number());
         assert!(epoch >= next, "a term is above those of the log (term 3)");
-        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, mut segments, .. } = end;
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, file_max, mut segments, .. } = end;
         segments.begin_epoch();
         Tail {
             env: env.clone(),
-            spares: Arc::new(Spares::new(env, &dir, options.segment_bytes)),
+            spares: Arc::new(Spares::new(env, &dir, options.segment_bytes, epoch)),
             dir,
             options,
             epoch,
             term,
             is_first: true,
+            file_max,
             open: None,
             next,
             last_ts,
@@ -217,7 +232,7 @@ impl Tail {
 
     /// A new file without bytes, for a segment.
     fn empty_file(&self, name: SegmentName) -> Result<Spare, Failure> {
-        let path = self.dir.join(temporary_name(name));
+        let path = self.dir.join(temporary_name(name, self.epoch));
         let created = self.env.fs.open(&path, OpenMode::CreateNew).or_else(|error| {
             if error.kind() != ErrorKind::AlreadyExists {
                 return Err(error);
@@ -249,6 +264,8 @@ impl Tail {
             edits: self.edits.load(Ordering::Acquire),
             next_number: self.last_number.next(),
             told_edit: self.told_edit,
+            before: self.segments.before(start),
+            files: self.file_max,
             version: FORMAT_VERSION,
         };
         let spare = self.spares.take().map_or_else(|| self.empty_file(name), Ok)?;
@@ -271,10 +288,35 @@ impl Tail {
         }
         reached(Step::LOG_SEGMENT_CREATED);
         self.edits_named = self.edits_named.max(header.edits);
-        self.segments.begin(name);
-        self.is_first = false;
+        self.segments.begin(name, self.epoch);
         self.open = Some(open);
+        if std::mem::take(&mut self.is_first) {
+            self.remove_void();
+        }
         Ok(())
+    }
+
+    /// Whether no segment of this epoch was begun: the disk is full.
+    pub(crate) fn is_put_off(&self) -> bool {
+        self.is_first
+    }
+
+    /// Removes the segments that are no part of the log now that this epoch has begun its own: what was empty, and what
+    /// a writer made that had lost the directory. Nobody makes another of that name and counts on it (`term` 6). One
+    /// that cannot be removed no reader takes for a part of it either (layout 2).
+    fn remove_void(&self) {
+        if fault::active(Fault::LEAVE_EMPTY_SEGMENT) {
+            return;
+        }
+        let Ok(found) = found(&self.env, &self.dir) else { return };
+        let (count, mut void) = that_count(found);
+        void.extend(that_go_on(&self.env, &self.dir, count).1);
+        for name in void.into_iter().filter(|name| name.epoch() < self.epoch) {
+            if still_ours(self.term.as_deref()).is_err() {
+                return;
+            }
+            let _ = self.env.fs.remove(&self.dir.join(name.to_string()));
+        }
     }
 }
 

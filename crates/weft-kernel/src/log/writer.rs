@@ -49,8 +49,8 @@ use super::batch::{Batch, Waited};
 use super::durable::{Announce, Durable};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
-use super::layout::{SegmentName, is_temporary_segment, that_count};
-use super::reader::{FOLLOWED_DIR, found, found_aside};
+use super::layout::{SegmentName, temporary_segment};
+use super::reader::{FOLLOWED_DIR, found_aside};
 use super::record::Record;
 use super::segments::{NeededFrom, Segment};
 use super::spares::{Spare, Spares};
@@ -163,26 +163,27 @@ impl Log {
         (end, term): (LogEnd, Option<Arc<Term>>),
         edits: Arc<AtomicU64>,
     ) -> Result<Log> {
-        let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
-        for name in names.iter().filter(|name| is_temporary_segment(name)) {
-            let path = dir.join(name);
-            env.fs.remove(&path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))?;
-        }
+        let still_ours = || term.as_ref().map_or(Ok(()), |term| term.check());
+        remove_temporary(env, dir, term.as_ref().map_or(u32::MAX, |term| term.number()), still_ours)?;
+        still_ours()?;
         settle(env, dir, &end)?;
         let mut tail = Tail::new(env, dir.to_owned(), options, (end, term), edits);
-        match tail.begin_segment() {
-            Ok(()) => {}
-            Err(Failure::Clean(error)) if error.code() == Code::DiskFull => {}
-            Err(Failure::Clean(error) | Failure::Fatal(error) | Failure::Fenced(error)) => return Err(error),
-        }
-        // What was empty, and what a writer made that had lost the directory (layout 1).
-        for void in that_count(found(env, dir)?).1 {
-            let _ = env.fs.remove(&dir.join(void.to_string()));
-        }
+        begin_or_put_off(&mut tail)?;
         let mut aside = found_aside(env, dir)?;
         aside.sort_unstable();
         tail.segments().found_aside(aside);
         Ok(Log::of_tail(env, dir, options, tail, None))
+    }
+
+    /// Begins the log of this opening, where that was put off and there is space by now. Where it `must` begin, as the
+    /// writer before may live and what it writes late would count until then, it fails for want of space.
+    pub(crate) fn begin_if_put_off(&self, must: bool) -> Result<()> {
+        let mut tail = self.tail.lock();
+        match (tail.is_put_off(), must) {
+            (false, _) => Ok(()),
+            (true, false) => begin_or_put_off(&mut tail),
+            (true, true) => tail.begin_segment().map_err(Failure::error),
+        }
     }
 
     /// The log of an engine that writes none: whoever would append is told `error`.
@@ -531,7 +532,7 @@ impl Log {
         let end = self.tail.lock().segments().first();
         let is_followed = self.tail.lock().segments().is_followed(end);
         if !is_followed {
-            return Ok((self.spares.put_away(segment.name)?, false));
+            return Ok((self.spares.put_away(segment)?, false));
         }
         let (fs, name) = (&self.env.fs, segment.name.to_string());
         let aside = self.dir.join(FOLLOWED_DIR);
@@ -691,9 +692,38 @@ impl Drop for KeptLog {
     }
 }
 
+/// Begins the first segment; on a full disk later.
+fn begin_or_put_off(tail: &mut Tail) -> Result<()> {
+    match tail.begin_segment() {
+        Ok(()) => Ok(()),
+        Err(Failure::Clean(error)) if error.code() == Code::DiskFull => Ok(()),
+        Err(failure) => Err(failure.error()),
+    }
+}
+
+/// Removes what writers up to an epoch have left of segments that were under construction. A later one's may be there,
+/// too, when it has taken the directory meanwhile (layout 3).
+pub(super) fn remove_temporary(env: &Env, dir: &Path, epoch: u32, still_ours: impl Fn() -> Result<()>) -> Result<()> {
+    let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+    let is_older = |made_in: u32| made_in <= epoch || fault::active(Fault::REMOVE_OF_SUCCESSOR);
+    for name in names.iter().filter(|name| temporary_segment(name).is_some_and(is_older)) {
+        still_ours()?;
+        let path = dir.join(name);
+        match env.fs.remove(&path) {
+            // The one before may live, and has removed it.
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::io(format!("removing {}", path.display()), &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Makes the last block that recovery read durable, before anything is built on it. It was read from memory if only the
 /// process died, and a sync that failed then may have left it clean in memory and missing on disk: so it is written
-/// again.
+/// again. Where another has the directory by now it is the same as it was: nobody else writes there, and the file
+/// becomes no other segment of that one (spares 3).
 fn settle(env: &Env, dir: &Path, end: &LogEnd) -> Result<()> {
     let Some(block) = &end.last_block else { return Ok(()) };
     let path = dir.join(block.segment.to_string());

@@ -158,6 +158,16 @@ pub(super) fn read_file(env: &Env, path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Removes a file, which one that had lost the directory may have removed, too.
+pub(super) fn remove_if_there(env: &Env, path: &Path) -> Result<()> {
+    match env.fs.remove(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("removing {}", path.display()), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn remove(env: &Env, path: &Path) -> Result<()> {
     env.fs.remove(path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))
 }

@@ -32,7 +32,7 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, Known, image, read_current, read_file, remove, write_and_name};
+use super::files::{Failure, Known, image, read_current, read_file, remove, remove_if_there, write_and_name};
 use super::layout::{
     Before, CURRENT, CURRENT_TEMPORARY, FORMAT_VERSION, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current,
     manifest_name, manifest_number, push_record, record_bytes,
@@ -173,6 +173,9 @@ pub struct Manifest {
     /// The right to write; none: nobody else can come.
     term: OnceLock<Arc<Term>>,
     switch_bytes_min: u64,
+    /// The highest number of a file that was there at the opening. A new one gets a higher one: who opened before and is
+    /// slow may still remove those that it found.
+    seen: u64,
     state: Mutex<State>,
     /// How many edits are durable since the database was made (store 3). Changes under `state`.
     edits: Arc<AtomicU64>,
@@ -191,6 +194,7 @@ impl Manifest {
         }
         let (mut state, edits) = if created { (create(env, dir, &names)?, 0) } else { load(env, dir)? };
         let current = manifest_name(state.header.number);
+        let seen = names.iter().filter_map(|name| manifest_number(name)).max().unwrap_or(0);
         if let Some(unsettled) = &mut state.unsettled {
             unsettled.stale = names;
             unsettled
@@ -213,6 +217,7 @@ impl Manifest {
             hooks: OnceLock::new(),
             term: OnceLock::new(),
             switch_bytes_min: SWITCH_BYTES_MIN,
+            seen,
             state: Mutex::new(state),
             edits: Arc::new(AtomicU64::new(edits)),
             charge: OnceLock::new(),
@@ -232,6 +237,7 @@ impl Manifest {
     pub fn settle(&self, apart: bool) -> Result<()> {
         let mut state = self.state.lock();
         let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
+        self.check_ours()?;
         if apart {
             let tables = state.tables.clone();
             self.rewrite(&mut state, tables, NUMBERS_APART)?;
@@ -244,7 +250,10 @@ impl Manifest {
         }
         let current = manifest_name(state.header.number);
         let stale = unsettled.stale.iter().filter(|name| **name != current);
-        stale.map(|name| self.dir.join(name)).try_for_each(|path| remove(&self.env, &path))
+        stale.map(|name| self.dir.join(name)).try_for_each(|path| {
+            self.check_ours()?;
+            remove_if_there(&self.env, &path)
+        })
     }
 
     fn settle_tail(&self, state: &State, unsettled: &Unsettled) -> Result<()> {
@@ -478,7 +487,7 @@ impl Manifest {
     fn rewrite(&self, state: &mut State, tables: Tables, further: u64) -> Result<()> {
         assert!(state.poisoned.is_none(), "a manifest that has stopped is not followed by another file");
         assert!(further > 0, "a new file has a number of its own");
-        let number = state.header.number + further;
+        let number = state.header.number.max(self.seen) + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
         match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {
             Ok((file, header)) => {
@@ -486,8 +495,10 @@ impl Manifest {
                 let end = header.snapshot_end;
                 let log = state.log;
                 *state = State { file, header, end, durable: end, tables, log, unsettled: None, poisoned: None };
-                // Left behind, it is removed at the next open.
-                let _ = self.env.fs.remove(&old);
+                // Left behind, it is removed at the next open. A successor may have begun to read it.
+                if self.check_ours().is_ok() {
+                    let _ = self.env.fs.remove(&old);
+                }
                 Ok(())
             }
             Err(Failure::Clean(error)) => Err(error),

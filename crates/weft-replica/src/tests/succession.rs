@@ -30,7 +30,10 @@ pub(crate) fn a_node_is_promoted_and_the_writer_before_acknowledges_nothing_more
     let ts = put(&before, 100, 100);
     assert_eq!(one.wait_for(ts, LIMIT, None).unwrap(), Waited::Shown);
     let begun = Instant::now();
-    let after = one.promote(overtaking()).unwrap();
+    let Promoted { engine: after, before: shown } = one.promote(overtaking()).unwrap();
+    assert!(shown.is_follower() && shown.published() <= after.published());
+    let again = one.promote(overtaking()).err().unwrap();
+    assert_eq!((again.code(), again.message()), (Code::NotInPrerequisiteState, "this node has been promoted already"));
     println!("promoted after {:?}", begun.elapsed());
     let second = Herald::start(&after, quick()).unwrap();
     assert_eq!(all(&after, 101), (0..101).map(Some).collect::<Vec<_>>());

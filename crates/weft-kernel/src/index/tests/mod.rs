@@ -169,7 +169,7 @@ fn open(env: &Env, dir: &Path, options: IndexOptions, model: &Arc<Mutex<Model>>)
         }
     }
     services.timeline.recover_to(last);
-    services.files.remove_orphans(&named).unwrap();
+    services.files.remove_orphans(services.files.list().unwrap(), &named).unwrap();
     World { services, store: Arc::new(store) }
 }
 
