@@ -359,7 +359,8 @@ fn planted_faults_are_caught() {
         println!("{}: {found}", fault.name());
         found
     };
-    let faults: [(Fault, fn()); 8] = [
+    let faults: [(Fault, fn()); 9] = [
+        (faults::PROMOTE_DEAF, succession::a_writer_that_is_heard_keeps_its_directory),
         (Fault::CUT_LOG_FOLLOWED, what_a_node_needs_is_kept_and_no_more),
         (Fault::SKIP_FENCE, succession::a_node_is_promoted_and_the_writer_before_acknowledges_nothing_more),
         (Fault::KEEP_LATE_SEGMENT, succession::a_segment_that_comes_late_is_nobodys),

@@ -49,7 +49,7 @@ fn what_was_acknowledged_survives_each_change_of_the_writer() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let SuccessionCounts { acknowledged, refused, promoted, overtaken, looks, .. } = total;
     assert!(promoted >= seeds && looks > 10 * seeds && acknowledged > 20 * seeds, "much happens: {total:?}");
-    assert!(overtaken > seeds / 2, "openings were overtaken in their midst: {total:?}");
+    assert!(overtaken > seeds / 4, "openings were overtaken in their midst: {total:?}");
     assert!(refused > seeds / 2, "writers that were overtaken wanted to commit: {total:?}");
 }
 

@@ -507,3 +507,23 @@ fn the_log_is_told_of_each_edit_once_and_in_order() {
         assert_eq!(*told.lock(), wanted);
     });
 }
+
+/// Who opened before, and is slow, may still remove the files that it found: none of them gets its number again.
+#[test]
+fn a_new_file_is_numbered_behind_all_that_were_found() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        drop(open(&env).unwrap());
+        env.fs.open(&dir().join("MANIFEST-7"), OpenMode::CreateNew).unwrap();
+        let (manifest, _) = open(&env).unwrap();
+        assert!(!env.fs.exists(&dir().join("MANIFEST-7")).unwrap(), "an unfinished switch left it");
+        for n in 1..=60 {
+            manifest
+                .apply(Edit { table: TableId(3), cut: Timestamp(n), payload: vec![1; 20], ..Edit::default() })
+                .unwrap();
+        }
+        let numbers: Vec<u64> =
+            env.fs.list(&dir()).unwrap().iter().filter_map(|name| layout::manifest_number(name)).collect();
+        assert!(numbers.len() == 1 && numbers[0] > 7, "{numbers:?}");
+    });
+}

@@ -1,5 +1,9 @@
 //! Who writes next: a node that is promoted, a writer that is overtaken, and those that look on.
 
+use std::io;
+use std::path::Path;
+
+use weft_env::{DirLock, File, Fs, OpenMode};
 use weft_format::Lsn;
 use weft_kernel::Follower;
 
@@ -215,4 +219,98 @@ pub(crate) fn log_of_nodes_is_not_the_writers() {
     assert_eq!((writer.followed_log_bytes(), herald.keeps_log_from()), (0, None));
     assert_eq!(Env::real().fs.list(&bench.dir.path().join("followed")).unwrap(), Vec::<String>::new());
     assert_eq!(all(&writer, 200), vec![Some(5); 200]);
+}
+
+/// Files where a lock keeps nobody out, as between the machines of some shared file systems.
+struct Unlocked(Arc<dyn Fs>);
+
+struct NoLock;
+
+impl DirLock for NoLock {
+    fn describe(&self, _owner: &str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Fs for Unlocked {
+    fn lock(&self, _path: &Path, _owner: &str) -> io::Result<Box<dyn DirLock>> {
+        Ok(Box::new(NoLock))
+    }
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        self.0.open(path, mode)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        self.0.list(dir)
+    }
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.0.exists(path)
+    }
+    fn is_stream(&self, path: &Path) -> io::Result<bool> {
+        self.0.is_stream(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
+        self.0.create_dir_all(dir)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.0.sync_dir(dir)
+    }
+}
+
+/// A node over a directory without locks.
+fn unlocked_node(bench: &Bench) -> Node {
+    let env = Env { fs: Arc::new(Unlocked(Env::real().fs)), ..Env::real() };
+    let options = NodeOptions { engine: options(), join_timeout: LIMIT, ..NodeOptions::default() };
+    let methods = vec![column_method(), row_method()];
+    Node::start(&env, bench.dir.path(), methods, options, Box::new(|_, _| {})).unwrap()
+}
+
+/// Whatever the lock says: a writer that is heard keeps its directory, one that is silent is followed.
+#[test]
+pub(crate) fn a_writer_that_is_heard_keeps_its_directory() {
+    let bench = Bench::new();
+    let (writer, herald) = bench.writer(quick());
+    put(&writer, 1, 1);
+    let node = unlocked_node(&bench);
+    let refused = node.promote(writing()).err().unwrap();
+    assert_eq!(refused.code(), Code::CannotConnectNow, "{refused}");
+    assert!(refused.message().contains(&format!("is in use by pid {}", std::process::id())), "{refused}");
+    let ts = put(&writer, 2, 2);
+    assert_eq!(node.wait_for(ts, LIMIT, None).unwrap(), Waited::Shown);
+    // It hangs, say: then its epoch keeps it from acknowledging more.
+    herald.stop();
+    let Promoted { engine, before } = node.promote(writing()).unwrap();
+    assert!(Arc::ptr_eq(&before, &node.engine()));
+    assert_eq!((all(&engine, 3), writer.check_writes().is_err()), (vec![None, Some(1), Some(2)], true));
+    put(&engine, 3, 3);
+}
+
+/// One promotion at a time, and none after it.
+#[test]
+fn a_second_promotion_is_refused() {
+    let bench = Bench::new();
+    let (writer, herald) = bench.writer(quick());
+    put(&writer, 1, 1);
+    let node = unlocked_node(&bench);
+    herald.stop();
+    let promoted = std::thread::scope(|scope| {
+        let first = scope.spawn(|| node.promote(writing()));
+        let mut error = None;
+        // The first one listens for its writer for a while.
+        until("the second one is refused", || {
+            std::thread::sleep(Duration::from_millis(20));
+            error = node.promote(overtaking()).err();
+            error.as_ref().is_some_and(|error| error.message() == "this node is being promoted already")
+        });
+        assert_eq!(error.unwrap().code(), Code::NotInPrerequisiteState);
+        first.join().unwrap()
+    });
+    let engine = promoted.unwrap().engine;
+    put(&engine, 2, 2);
+    assert_eq!(node.promote(writing()).err().unwrap().message(), "this node has been promoted already");
 }
