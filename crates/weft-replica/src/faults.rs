@@ -20,13 +20,12 @@ pub const HEAR_OVERTAKEN: Fault = Fault::new("HEAR_OVERTAKEN");
 pub const PROMOTE_DEAF: Fault = Fault::new("PROMOTE_DEAF");
 
 /// All of them.
-pub const ALL: &[Fault] =
-    &[
-        ANNOUNCE_EARLY,
-        TRUST_TORN_NODE_FILE,
-        FORGET_NODE,
-        KEEP_FOR_EVER,
-        FRESH_BEFORE_READ,
-        HEAR_OVERTAKEN,
-        PROMOTE_DEAF,
-    ];
+pub const ALL: &[Fault] = &[
+    ANNOUNCE_EARLY,
+    TRUST_TORN_NODE_FILE,
+    FORGET_NODE,
+    KEEP_FOR_EVER,
+    FRESH_BEFORE_READ,
+    HEAR_OVERTAKEN,
+    PROMOTE_DEAF,
+];

@@ -21,8 +21,8 @@ use std::time::Duration;
 use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
-use weft_kernel::method::Method;
 use weft_kernel::fault::active;
+use weft_kernel::method::Method;
 use weft_kernel::{CancelToken, Engine, EngineOptions, writer_is_present, writer_of};
 
 use crate::announcement::Announcement;
@@ -128,7 +128,8 @@ impl Node {
         let running = shared.clone();
         let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node = Node { shared, rank: Mutex::default(), thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
+        let node =
+            Node { shared, rank: Mutex::default(), thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -180,21 +181,24 @@ impl Node {
     /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error. While another promotion is
     /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`].
     pub fn promote(&self, engine: EngineOptions) -> Result<Promoted> {
-        match std::mem::replace(&mut *self.rank.lock(), Rank::IsPromoted) {
-            Rank::Follows => {}
-            Rank::IsPromoted => {
-                let what = "this node is being promoted already";
-                return Err(Error::new(Code::NotInPrerequisiteState, what).hint("wait for that to end"));
-            }
-            Rank::Writes => {
-                *self.rank.lock() = Rank::Writes;
-                let what = "this node has been promoted already";
-                return Err(Error::new(Code::NotInPrerequisiteState, what).hint("it writes the directory"));
-            }
-        }
+        self.begin_promotion()?;
         let promoted = self.promote_alone(engine);
         *self.rank.lock() = if promoted.is_ok() { Rank::Writes } else { Rank::Follows };
         promoted
+    }
+
+    /// Node 4.
+    fn begin_promotion(&self) -> Result<()> {
+        let mut rank = self.rank.lock();
+        let (what, hint) = match *rank {
+            Rank::Follows => {
+                *rank = Rank::IsPromoted;
+                return Ok(());
+            }
+            Rank::IsPromoted => ("this node is being promoted already", "wait for that to end"),
+            Rank::Writes => ("this node has been promoted already", "it writes the directory"),
+        };
+        Err(Error::new(Code::NotInPrerequisiteState, what).hint(hint))
     }
 
     fn promote_alone(&self, engine: EngineOptions) -> Result<Promoted> {

@@ -80,10 +80,8 @@ impl Served {
     /// What sessions begin in on another engine.
     fn sql_of(&self, engine: &Arc<Engine>, options: &SqlOptions) -> Arc<SqlEngine> {
         let present = self.sql.read().clone();
-        present.map_or_else(
-            || SqlEngine::new(Arc::clone(engine), options.clone()),
-            |sql| sql.in_place(Arc::clone(engine)),
-        )
+        present
+            .map_or_else(|| SqlEngine::new(Arc::clone(engine), options.clone()), |sql| sql.in_place(Arc::clone(engine)))
     }
 
     /// The sessions there are, by their numbers.

@@ -304,7 +304,9 @@ impl LogReader {
         let later: Vec<SegmentName> = all_segments(&self.env, &self.dir)?.into_iter().filter(later).collect();
         match later.first() {
             Some(first) if first.start == self.name.start => self.starts.clear(),
-            Some(first) if header_of(&self.env, &self.dir, *first).is_some_and(|next| !next.is_behind(&self.header)) => {
+            Some(first)
+                if header_of(&self.env, &self.dir, *first).is_some_and(|next| !next.is_behind(&self.header)) =>
+            {
                 // What lies between them was cut, and behind what was read there may be late blocks of the one before.
                 return Err(gone(self.name));
             }

@@ -110,7 +110,8 @@ impl Tail {
         let next = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
         let epoch = term.as_ref().map_or(next, |term| term.number());
         assert!(epoch >= next, "a term is above those of the log (term 3)");
-        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, file_max, mut segments, .. } = end;
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, file_max, mut segments, .. } =
+            end;
         segments.begin_epoch();
         Tail {
             env: env.clone(),
