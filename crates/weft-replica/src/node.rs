@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex};
@@ -74,13 +74,21 @@ struct Shared {
     rung: Condvar,
 }
 
-/// What has become of a node by a promotion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Rank {
-    #[default]
-    Follows,
-    IsPromoted,
-    Writes,
+/// What has become of a node by a promotion: none was begun, or it failed; one is under way; it has become the writer.
+const FOLLOWS: u8 = 0;
+const IS_PROMOTED: u8 = 1;
+const WRITES: u8 = 2;
+
+/// A promotion that is under way; when it ends by a panic the node follows on, too.
+struct Promoting<'a> {
+    rank: &'a AtomicU8,
+    becomes: u8,
+}
+
+impl Drop for Promoting<'_> {
+    fn drop(&mut self) {
+        self.rank.store(self.becomes, Ordering::Release);
+    }
 }
 
 /// A node that was made the writer.
@@ -94,7 +102,7 @@ pub struct Promoted {
 /// A node that follows until it is dropped.
 pub struct Node {
     shared: Arc<Shared>,
-    rank: Mutex<Rank>,
+    rank: AtomicU8,
     thread: Mutex<Option<JoinHandle>>,
     dir: PathBuf,
     methods: Vec<Arc<dyn Method>>,
@@ -128,8 +136,13 @@ impl Node {
         let running = shared.clone();
         let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node =
-            Node { shared, rank: Mutex::default(), thread: Mutex::new(Some(thread)), dir: at, methods: methods_too };
+        let node = Node {
+            shared,
+            rank: AtomicU8::new(FOLLOWS),
+            thread: Mutex::new(Some(thread)),
+            dir: at,
+            methods: methods_too,
+        };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -181,22 +194,19 @@ impl Node {
     /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error. While another promotion is
     /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`].
     pub fn promote(&self, engine: EngineOptions) -> Result<Promoted> {
-        self.begin_promotion()?;
-        let promoted = self.promote_alone(engine);
-        *self.rank.lock() = if promoted.is_ok() { Rank::Writes } else { Rank::Follows };
-        promoted
+        let mut promoting = self.begin_promotion()?;
+        let promoted = self.promote_alone(engine)?;
+        promoting.becomes = WRITES;
+        Ok(promoted)
     }
 
     /// Node 4.
-    fn begin_promotion(&self) -> Result<()> {
-        let mut rank = self.rank.lock();
-        let (what, hint) = match *rank {
-            Rank::Follows => {
-                *rank = Rank::IsPromoted;
-                return Ok(());
-            }
-            Rank::IsPromoted => ("this node is being promoted already", "wait for that to end"),
-            Rank::Writes => ("this node has been promoted already", "it writes the directory"),
+    fn begin_promotion(&self) -> Result<Promoting<'_>> {
+        let taken = self.rank.compare_exchange(FOLLOWS, IS_PROMOTED, Ordering::AcqRel, Ordering::Acquire);
+        let (what, hint) = match taken {
+            Ok(_) => return Ok(Promoting { rank: &self.rank, becomes: FOLLOWS }),
+            Err(WRITES) => ("this node has been promoted already", "it writes the directory"),
+            Err(_) => ("this node is being promoted already", "wait for that to end"),
         };
         Err(Error::new(Code::NotInPrerequisiteState, what).hint(hint))
     }

@@ -205,8 +205,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// 57P03 when the writer lives and is not to be overtaken, and it follows on then; 55000 when it follows nobody, and
-    /// while another promotion is under way; 57P01 when it was closed.
+    /// 57P03 when the writer lives and is not to be overtaken, and it follows on then; 55000 when it follows nobody,
+    /// and while another promotion is under way; 57P01 when it was closed.
     pub fn promote(&self, takes_over: bool) -> Result<()> {
         self.clone_parts().promote(&self.beside, takes_over)
     }

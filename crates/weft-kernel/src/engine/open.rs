@@ -6,9 +6,10 @@
 //! ```
 //!
 //! 1. An opening that fails, or ends in a crash, leaves nothing that a later one refuses.
-//! 2. One that is overtaken meanwhile fails, whatever it has found, and takes nothing away from who has come (`term` 6).
-//! 3. One that takes the directory from a writer that may live begins its log before anything goes: until then what that
-//!    one writes late would count, and name files. So it fails on a full disk, and the writer before has lost the
+//! 2. One that is overtaken meanwhile fails, whatever it has found, and takes nothing away from who has come
+//!    (`term` 6).
+//! 3. One that takes the directory from a writer that may live begins its log before anything goes: until then what
+//!    that one writes late would count, and name files. So it fails on a full disk, and the writer before has lost the
 //!    directory all the same. Any other begins its log when there is space.
 
 use std::io;
@@ -82,6 +83,7 @@ fn open_taken(
     let Recovered { mut end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
     services.files.note(end.file_max);
     end.file_max = services.files.last_number();
+    assert!(end.file_max >= recovered.file_max, "numbers go on behind all that were given (term 6)");
     let term = term.map_or_else(|| take(&env, dir, &options), Ok)?;
     manifest.guard_by(&term);
     manifest.settle(options.takes_over)?;

@@ -139,9 +139,11 @@ impl Files {
         self.directory.while_ours(change)
     }
 
-    /// Removes of what was found at the opening what nobody names: files of jobs that did not end and of bulk statements
-    /// that did not commit. Not what is there by now: a successor may have made it (`term` 6).
+    /// Removes of what was found at the opening what nobody names: files of jobs that did not end and of bulk
+    /// statements that did not commit. Not what is there by now: a successor may have made it (`term` 6).
     pub(crate) fn remove_orphans(&self, found: Vec<(TableId, FileId)>, named: &BTreeSet<FileId>) -> Result<()> {
+        let last = self.last_number();
+        assert!(found.iter().all(|(_, number)| *number <= last), "what was found has no number to come (files 1)");
         let found = if active(Fault::REMOVE_OF_SUCCESSOR) { self.list()? } else { found };
         let mut orphans = found.into_iter().filter(|(_, number)| !named.contains(number));
         orphans.try_for_each(|(owner, number)| self.directory.remove_orphan(owner, number))

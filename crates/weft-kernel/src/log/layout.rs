@@ -12,10 +12,10 @@
 //! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer
 //!    that was slow to notice that another one has taken its place. So each opening begins its log under a name of its
 //!    own.
-//! 2. A segment says which one lies before it. So one that comes late, at a place where the log did not go on with it or
-//!    when those of its place have gone, is told from the log's: the one behind it, of a later epoch, names another one,
-//!    of another epoch. It has one block at most, as its writer notices then; so a segment with more is missed when the
-//!    one behind it is.
+//! 2. A segment says which one lies before it. So one that comes late, at a place where the log did not go on with it
+//!    or when those of its place have gone, is told from the log's: the one behind it, of a later epoch, names another
+//!    one, of another epoch. It has one block at most, as its writer notices then; so a segment with more is missed
+//!    when the one behind it is.
 //! 3. What a segment is made of has the epoch of its maker in its name, too: nobody takes away what a later one makes.
 //!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.

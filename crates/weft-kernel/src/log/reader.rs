@@ -174,6 +174,7 @@ pub(super) fn that_go_on(env: &Env, dir: &Path, names: Vec<SegmentName>) -> (Vec
         }
     }
     log.reverse();
+    assert!(log.is_sorted(), "what goes on is in the log's order (reader 6)");
     (log, strays)
 }
 

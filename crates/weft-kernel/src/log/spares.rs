@@ -10,8 +10,8 @@
 //!    the header of another.
 //! 2. What is left in it of blocks passes for none of its next segment: a block says its position in the log, and its
 //!    checksum begins with the salt of its segment.
-//! 3. Nobody else has the file open, and writes into it later: a segment of a writer that came before is removed, and its
-//!    file becomes none. That one may be stopped in the midst of a commit, for an hour.
+//! 3. Nobody else has the file open, and writes into it later: a segment of a writer that came before is removed, and
+//!    its file becomes none. That one may be stopped in the midst of a commit, for an hour.
 //! 4. Its bytes were written and synced, most of a segment's at least: a block that is written over them changes no
 //!    length.
 //!
@@ -100,6 +100,8 @@ impl Spares {
         if !segment.is_of(self.epoch) && !active(Fault::RECYCLE_OF_OTHERS) {
             return fs.remove(&path).map(|()| None);
         }
+        let is_alone = segment.is_of(self.epoch) || active(Fault::RECYCLE_OF_OTHERS);
+        assert!(is_alone, "a file that becomes a segment is nobody else's (spares 3)");
         let Some((file, bytes)) = self.fitting(&path)? else { return fs.remove(&path).map(|()| None) };
         let temporary = self.dir.join(temporary_name(segment.name, self.epoch));
         match fs.rename(&path, &temporary) {

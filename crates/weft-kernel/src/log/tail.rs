@@ -257,6 +257,8 @@ impl Tail {
         let name = if self.is_first { SegmentName::first_of(start, self.epoch) } else { SegmentName::of(start) };
         let path = self.dir.join(name.to_string());
         let salt = self.env.rng.next_u64() as u32;
+        let before = self.segments.before(start);
+        assert!(before.0 <= self.epoch, "a segment lies behind one of its epoch or of one before (layout 2)");
         let header = SegmentHeader {
             epoch: self.epoch,
             start,
@@ -265,7 +267,7 @@ impl Tail {
             edits: self.edits.load(Ordering::Acquire),
             next_number: self.last_number.next(),
             told_edit: self.told_edit,
-            before: self.segments.before(start),
+            before,
             files: self.file_max,
             version: FORMAT_VERSION,
         };
@@ -313,6 +315,7 @@ impl Tail {
         let (count, mut void) = that_count(found);
         void.extend(that_go_on(&self.env, &self.dir, count).1);
         for name in void.into_iter().filter(|name| name.epoch() < self.epoch) {
+            assert!(self.open.as_ref().is_some_and(|open| open.name != name), "what is written counts (layout 1)");
             if still_ours(self.term.as_deref()).is_err() {
                 return;
             }

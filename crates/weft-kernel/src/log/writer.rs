@@ -182,7 +182,11 @@ impl Log {
         match (tail.is_put_off(), must) {
             (false, _) => Ok(()),
             (true, false) => begin_or_put_off(&mut tail),
-            (true, true) => tail.begin_segment().map_err(Failure::error),
+            (true, true) => {
+                tail.begin_segment().map_err(Failure::error)?;
+                assert!(!tail.is_put_off(), "a log that must begin has begun (open 3)");
+                Ok(())
+            }
         }
     }
 

@@ -173,8 +173,8 @@ pub struct Manifest {
     /// The right to write; none: nobody else can come.
     term: OnceLock<Arc<Term>>,
     switch_bytes_min: u64,
-    /// The highest number of a file that was there at the opening. A new one gets a higher one: who opened before and is
-    /// slow may still remove those that it found.
+    /// The highest number of a file that was there at the opening. A new one gets a higher one: who opened before and
+    /// is slow may still remove those that it found.
     seen: u64,
     state: Mutex<State>,
     /// How many edits are durable since the database was made (store 3). Changes under `state`.
@@ -489,6 +489,7 @@ impl Manifest {
         assert!(further > 0, "a new file has a number of its own");
         let number = state.header.number.max(self.seen) + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
+        assert!(number > self.seen, "no file that was found gives its number to another one (term 6)");
         match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {
             Ok((file, header)) => {
                 let old = self.dir.join(manifest_name(state.header.number));

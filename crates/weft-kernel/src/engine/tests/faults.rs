@@ -233,7 +233,8 @@ fn a_large_transaction_that_meets_a_full_disk_lets_the_log_go() {
     }
 }
 
-/// Who takes the directory from a writer that lives needs space: until its log has begun what that one writes would count.
+/// Who takes the directory from a writer that lives needs space: until its log has begun what that one writes would
+/// count.
 #[test]
 fn overtaking_on_a_full_disk_fails_and_the_next_try_finds_everything() {
     for seed in 0..10 {

@@ -101,7 +101,7 @@ fn a_segment_that_comes_late_in_the_middle_is_none() {
         commit(&first, 1, 100).unwrap();
         let (_, found) = read_all(&env).unwrap();
         commit(&first, 2, 100).unwrap();
-        // Its epoch is two further: another name than that of the second, as it would have taken the directory after it.
+        // Its epoch is two further: it has taken the directory after the second.
         let (_, mut end) = read_all(&env).unwrap();
         end.epoch += 1;
         let third = Log::create_or_continue(&env, &dir(), OPTIONS, end).unwrap();
@@ -134,8 +134,8 @@ fn a_first_segment_of_an_epoch_that_is_missing_is_missed() {
     });
 }
 
-/// Who has lost the directory, and was stopped in the midst of a commit, writes its block into a file that its successor
-/// does not need any more.
+/// Who has lost the directory, and was stopped in the midst of a commit, writes its block into a file that its
+/// successor does not need any more.
 fn writes_late() -> RunEnd {
     simulation(7).run(|env| {
         let late = open(&env);
