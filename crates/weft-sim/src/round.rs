@@ -259,7 +259,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, (lineage, row): (u64, u64), r
         }
         for name in FIXED.into_iter().chain([MEMBERS]) {
             let table = work.table(name)?;
-            if table.table.bulk().is_none() {
+            if table.table.in_place().is_some() {
                 work.txn.create_column_index(&table, all_columns(&table))?;
             }
         }

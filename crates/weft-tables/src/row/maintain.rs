@@ -27,6 +27,7 @@ use weft_kernel::step::reached;
 use super::bytes::{body_of, image_record, pages_for, pages_of};
 use super::faults;
 use super::job_kinds::WRITE_BACK;
+use super::loads::Loads;
 use super::pool::{Frame, Page};
 use super::space::Payload;
 use super::steps;
@@ -79,7 +80,9 @@ impl Upkeep for Store {
     }
 
     /// Rows say how many columns they have; readers know the rest.
-    fn evolve(&self, _: &Arc<TableDef>) {}
+    fn evolve(&self, def: &Arc<TableDef>) {
+        *self.def.write() = def.clone();
+    }
 
     fn drop_files(&self) {
         self.is_dropped.store(true, Ordering::Release);
@@ -125,7 +128,9 @@ impl Store {
         Ok(sparse)
     }
 
-    fn write_back(&self, cut: Timestamp) -> Result<()> {
+    /// Writes what has changed, and an edit with this cut: of a freeze, or the table's own.
+    pub(super) fn write_back(&self, cut: Timestamp) -> Result<()> {
+        let _alone = self.writing.lock();
         let (table, services) = (self.context.def.id, &self.context.services);
         let file = match self.pool.file() {
             Some(file) => file,
@@ -137,7 +142,8 @@ impl Store {
         };
         // Before anything is logged: a backup may have the file.
         let writing = file.change()?;
-        for low in self.purge(self.context.horizon.advance(cut))? {
+        let limit = self.context.horizon.advance(cut);
+        for low in self.purge(limit)? {
             self.merge_around(&low)?;
         }
         self.changes.lock().is_writing = true;
@@ -148,16 +154,20 @@ impl Store {
             .write_changed(writing, &file, &mut taken)
             .and_then(|()| {
                 let rows = self.rows.load(Ordering::Acquire).max(0).cast_unsigned();
-                let payload = Payload { space: self.space.lock().clone(), rows }.encode();
+                let loads = self.take_loads(limit);
+                let payload = Payload { space: self.space.lock().clone(), rows, loads }.encode();
                 services.apply_edit(Edit { table, cut, added, payload, ..Edit::default() })
             })
             .inspect_err(|error| self.give_back(&taken, error))?;
         reached(steps::EDIT_DURABLE);
         self.is_named.store(true, Ordering::Release);
         self.set_cut(cut);
-        self.set_frozen(None);
+        if self.frozen() == Some(cut) {
+            self.set_frozen(None);
+        }
         let mut changes = self.changes.lock();
         (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
+        changes.loads_written_from = None;
         if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
             for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
                 self.release(&mut changes, changed.bytes);
@@ -171,6 +181,15 @@ impl Store {
         // What was written may go.
         self.pool.make_room();
         Ok(())
+    }
+
+    /// What became of loads, for an edit.
+    fn take_loads(&self, limit: Timestamp) -> Loads {
+        let mut changes = self.changes.lock();
+        let mut loads = self.loads.write();
+        loads.settle(limit);
+        changes.loads_written_from = changes.loads_from.take();
+        loads.clone()
     }
 
     /// Writes all that has changed, durably.
@@ -258,5 +277,6 @@ impl Store {
         }
         let changes: &mut Changes = &mut self.changes.lock();
         (changes.written_from, changes.is_writing) = (None, false);
+        changes.loads_from = changes.loads_written_from.take().or(changes.loads_from);
     }
 }

@@ -32,7 +32,7 @@ pub fn row_method() -> Arc<dyn Method> {
 
 impl Table for Store {
     fn bulk(&self) -> Option<&dyn Bulk> {
-        None
+        Some(self)
     }
 
     fn bulk_replace(&self) -> Option<&dyn BulkReplace> {

@@ -257,6 +257,11 @@ impl Node {
         self.pack();
     }
 
+    /// Says since when the row at a place is there.
+    pub(super) fn settle(&mut self, at: usize, since: Timestamp) {
+        self.slots[at].since = since;
+    }
+
     /// Takes out the cell at a place.
     pub(super) fn remove(&mut self, at: usize) {
         let slot = self.slots.remove(at);
