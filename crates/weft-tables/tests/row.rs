@@ -70,6 +70,7 @@ fn what_a_crash_leaves_tells_of_faults() {
         faults::SPLIT_WITHOUT_LINK,
         faults::KEEP_FURTHER_PAGES,
         faults::FORGET_CHANGED_WHILE_WRITTEN,
+        faults::FORGET_OPEN_LOADS,
     ];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_crashes(Some(*fault), 60).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
@@ -79,7 +80,7 @@ fn what_a_crash_leaves_tells_of_faults() {
 fn the_suite_tells_of_faults() {
     let _alone = ALONE.lock();
     assert_eq!(caught_by_suite(None, 6), None);
-    let all = [faults::UNDO_NOT_KEPT, faults::PURGE_TOO_EARLY];
+    let all = [faults::UNDO_NOT_KEPT, faults::PURGE_TOO_EARLY, faults::SEE_OPEN_LOADS, faults::LOAD_OVER_ROWS];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 30).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }

@@ -229,6 +229,10 @@ impl Transaction {
         }
         self.core().check_writable()?;
         self.lock_table(t, LockMode::EXCLUSIVE)?;
+        // Who had the table before may have made a column index of it.
+        if !t.may_build_files() {
+            return self.insert_batches(t, batches);
+        }
         if let Err(error) = self.check_unwritten(t) {
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }

@@ -15,10 +15,11 @@
 //!    tree is gone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use weft_contract::{Attachment, Bulk, TableDef};
-use weft_format::{RecordNo, Result, RowCodec};
+use weft_format::{Code, RecordNo, Result, RowCodec};
 use weft_kernel::fault::active;
 use weft_kernel::read_again;
 use weft_kernel::step::reached;
@@ -34,6 +35,12 @@ use crate::loading::{ALREADY, Rows, TWICE, duplicate_key};
 
 /// Rows of so many bytes are one record.
 const RECORD_BYTES: usize = 256 << 10;
+/// A statement whose rows take more than this part of the memory of rows has the table for itself.
+const LOADED_PART: u64 = 4;
+/// So long a load waits for a backup that copies the pages,
+const COPIED_NANOS_MAX: u64 = 60_000_000_000;
+/// and looks again after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A load while it goes on.
 struct Load<'a> {
@@ -46,7 +53,7 @@ struct Load<'a> {
 
 impl Bulk for Store {
     fn bulk_bytes(&self) -> u64 {
-        self.changed_bytes_max
+        self.context.services.options().row_memory_bytes / LOADED_PART
     }
 
     fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
@@ -69,13 +76,10 @@ impl Bulk for Store {
         });
         let built = built.and_then(|()| load.flush()).and_then(|()| match load.number {
             None => Ok(()),
-            Some(_) => self.write_back(self.cut()),
+            Some(_) => self.write_loaded(),
         });
-        let number = load.number;
-        if let Err(error) = built {
-            number.into_iter().for_each(|number| self.let_go_of_load(number));
-            return Err(error);
-        }
+        built?;
+        let number = load.number.take();
         reached(steps::ROWS_LOADED);
         let payload = number.map_or_else(Vec::new, |number| payload_of(number, count as u64));
         Ok(Attachment { files: Vec::new(), rows: count as u64, payload, replaced: None })
@@ -107,6 +111,8 @@ impl Load<'_> {
         let number = {
             let mut changes = store.changes.lock();
             let record = services.log_page(store.context.def.id, &rows_record(self.number, &rows))?;
+            changes.rows_from.get_or_insert(record);
+            changes.rows_in_hand = Some(record);
             if self.number.is_none() {
                 store.loads.write().begin(record);
                 changes.loads_from.get_or_insert(record);
@@ -122,12 +128,40 @@ impl Load<'_> {
                 drop(store.split_around(key, done.comes_at_end));
             }
         }
-        let is_much = store.changes.lock().bytes > store.changed_bytes_max;
-        if is_much { store.write_back(store.cut()) } else { Ok(()) }
+        let is_much = {
+            let mut changes = store.changes.lock();
+            changes.rows_in_hand = None;
+            changes.bytes > store.changed_bytes_max
+        };
+        if is_much { store.write_loaded() } else { Ok(()) }
+    }
+}
+
+/// What did not come to its end is gone.
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.store.changes.lock().rows_in_hand = None;
+            self.store.let_go_of_load(number);
+        }
     }
 }
 
 impl Store {
+    /// Writes all that has changed, when nobody copies the pages any more.
+    fn write_loaded(&self) -> Result<()> {
+        let clock = &self.context.env.clock;
+        let last = clock.monotonic_nanos().saturating_add(COPIED_NANOS_MAX);
+        loop {
+            match self.write_back(None) {
+                Err(error) if error.code() == Code::ObjectInUse && clock.monotonic_nanos() < last => {
+                    clock.sleep(LOOK_AGAIN);
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// Puts a row of a load into its leaf; an error says where the key is already.
     fn put_loaded(
         &self,

@@ -77,14 +77,15 @@ impl Loads {
         }
     }
 
-    /// A commit attaches it.
-    pub(super) fn commit(&mut self, load: RecordNo, ts: Timestamp) {
+    /// A commit attaches it; false: that was known.
+    pub(super) fn commit(&mut self, load: RecordNo, ts: Timestamp) -> bool {
         if let Fate::Committed(_) = self.fate(load) {
-            return;
+            return false;
         }
         assert!(!self.gone.contains(&load), "what is gone is attached by no commit (loads 3)");
         self.open.remove(&load);
         self.committed.insert(load, ts);
+        true
     }
 
     /// No commit will attach it.

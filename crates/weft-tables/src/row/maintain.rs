@@ -68,7 +68,7 @@ impl Upkeep for Store {
         if self.frozen() != Some(cut) || self.given_up.error().is_some() {
             return Ok(());
         }
-        self.write_back(cut)
+        self.write_back(Some(cut))
     }
 
     fn freeze(&self) {
@@ -128,9 +128,10 @@ impl Store {
         Ok(sparse)
     }
 
-    /// Writes what has changed, and an edit with this cut: of a freeze, or the table's own.
-    pub(super) fn write_back(&self, cut: Timestamp) -> Result<()> {
+    /// Writes what has changed, and an edit with the cut of a freeze, or with the one that there is.
+    pub(super) fn write_back(&self, frozen: Option<Timestamp>) -> Result<()> {
         let _alone = self.writing.lock();
+        let cut = frozen.unwrap_or_default().max(self.cut());
         let (table, services) = (self.context.def.id, &self.context.services);
         let file = match self.pool.file() {
             Some(file) => file,
@@ -146,7 +147,12 @@ impl Store {
         for low in self.purge(limit)? {
             self.merge_around(&low)?;
         }
-        self.changes.lock().is_writing = true;
+        {
+            // Who joins reads pages, and of the log what they lack.
+            let changes: &mut Changes = &mut self.changes.lock();
+            changes.is_writing = true;
+            changes.rows_written_from = std::mem::replace(&mut changes.rows_from, changes.rows_in_hand);
+        }
         let mut taken = Taken::default();
         let is_named = self.is_named.load(Ordering::Acquire);
         let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
@@ -162,12 +168,12 @@ impl Store {
         reached(steps::EDIT_DURABLE);
         self.is_named.store(true, Ordering::Release);
         self.set_cut(cut);
-        if self.frozen() == Some(cut) {
+        if self.frozen().is_some_and(|frozen| frozen <= cut) {
             self.set_frozen(None);
         }
         let mut changes = self.changes.lock();
         (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
-        changes.loads_written_from = None;
+        (changes.loads_written_from, changes.rows_written_from) = (None, None);
         if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
             for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
                 self.release(&mut changes, changed.bytes);
@@ -278,5 +284,6 @@ impl Store {
         let changes: &mut Changes = &mut self.changes.lock();
         (changes.written_from, changes.is_writing) = (None, false);
         changes.loads_from = changes.loads_written_from.take().or(changes.loads_from);
+        changes.rows_from = changes.rows_written_from.take().or(changes.rows_from);
     }
 }

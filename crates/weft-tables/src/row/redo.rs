@@ -95,6 +95,8 @@ impl InPlace for Store {
             .filter_map(|changed| changed.needs)
             .chain(changes.written_from)
             .chain(changes.space_from)
+            .chain(changes.rows_from)
+            .chain(changes.rows_written_from)
             .chain(changes.loads_from)
             .chain(changes.loads_written_from)
             .min()

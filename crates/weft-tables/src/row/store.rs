@@ -66,6 +66,12 @@ pub(super) struct Changes {
     pub(super) space_from: Option<RecordNo>,
     /// Leaves with rows that are dead.
     pub(super) with_dead: BTreeSet<u64>,
+    /// The first record of rows of a load that are on no page on disk,
+    pub(super) rows_from: Option<RecordNo>,
+    /// that a job is writing,
+    pub(super) rows_written_from: Option<RecordNo>,
+    /// and whose rows go into the tree at this moment.
+    pub(super) rows_in_hand: Option<RecordNo>,
     /// The first record of loads that the manifest lacks,
     pub(super) loads_from: Option<RecordNo>,
     /// and that an edit is about to have.
@@ -211,6 +217,7 @@ impl Store {
             || !changes.pages.is_empty()
             || changes.space_from.is_some()
             || changes.loads_from.is_some()
+            || changes.rows_from.is_some()
     }
 
     /// The next job carries all that is there now.

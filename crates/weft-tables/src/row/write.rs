@@ -63,8 +63,9 @@ impl Store {
             return Ok(());
         }
         let (load, rows) = read_payload(payload)?;
-        self.loads.write().commit(load, ts);
-        self.rows.fetch_add(rows.cast_signed(), Ordering::Relaxed);
+        if self.loads.write().commit(load, ts) {
+            self.rows.fetch_add(rows.cast_signed(), Ordering::Relaxed);
+        }
         let pending = self.pending.lock().remove(&load).unwrap_or_default();
         for (key, row) in &pending {
             self.put_row(ts, key, Some(row))?;
