@@ -262,6 +262,12 @@ impl Node {
         self.slots[at].since = since;
     }
 
+    /// Says that there is no row at a place, since this timestamp or before it.
+    pub(super) fn bury(&mut self, at: usize, since: Timestamp) {
+        self.slots[at].since = Timestamp(0);
+        self.set(at, (since, true), &[]);
+    }
+
     /// Takes out the cell at a place.
     pub(super) fn remove(&mut self, at: usize) {
         let slot = self.slots.remove(at);

@@ -278,8 +278,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Says of the cells of loads since when they are there, and takes out those of loads that are gone; whether there
-    /// were any.
+    /// Says of the cells of loads since when they are there, and of those of loads that are gone that they are dead:
+    /// snapshots from before look for what their keys were. Whether there were any.
     fn settle_loads(&self, node: &mut Node) -> bool {
         let (mut has_changed, mut last) = (false, None);
         for at in (0..node.len()).rev() {
@@ -287,7 +287,7 @@ impl Store {
             let Some(load) = load_of(cell.since) else { continue };
             match self.since_of(&cell, &mut last) {
                 Some(ts) => node.settle(at, ts),
-                None if self.loads.read().fate(load) == Fate::Gone => node.remove(at),
+                None if self.loads.read().fate(load) == Fate::Gone => node.bury(at, self.last()),
                 None => continue,
             }
             has_changed = true;
@@ -307,9 +307,10 @@ impl Store {
         if has_changed {
             self.note_changed(&mut changes, frame, &page.node, None);
         }
-        if !page.node.has_dead() {
-            changes.with_dead.remove(&frame.number);
-        }
+        match page.node.has_dead() {
+            true => changes.with_dead.insert(frame.number),
+            false => changes.with_dead.remove(&frame.number),
+        };
         self.is_sparse(&page.node).then(|| page.node.low.clone())
     }
 }

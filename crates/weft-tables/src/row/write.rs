@@ -85,18 +85,16 @@ impl Store {
         Ok(())
     }
 
-    /// Says of the cell of a key, which may be of a load, since when it is there, or takes it out; where it is then.
+    /// Says of the cell of a key, which may be of a load, since when it is there, or that it is not; where it is.
     /// None: it is of a load that began later than the commit which is about to change it, and which recovery reads.
-    fn settled_place(&self, node: &mut Node, key: &[u8]) -> Option<std::result::Result<usize, usize>> {
+    fn settled_place(&self, node: &mut Node, ts: Timestamp, key: &[u8]) -> Option<std::result::Result<usize, usize>> {
         let found = node.find(key);
         let Ok(at) = found else { return Some(found) };
         let Some(load) = load_of(node.cell(at).since) else { return Some(found) };
         match self.loads.read().fate(load) {
             Fate::Committed(ts) => node.settle(at, ts),
-            Fate::Gone => {
-                node.remove(at);
-                return Some(Err(at));
-            }
+            // Snapshots from before look for what the key was.
+            Fate::Gone => node.bury(at, Timestamp(ts.0 - 1)),
             Fate::Open => {
                 assert!(!self.context.services.takes_page_records(), "who loads has the table for itself (loads 2)");
                 return None;
@@ -124,7 +122,7 @@ impl Store {
         let node = &mut page.node;
         let state = (ts, row.is_none());
         let (mut rows, mut comes_at_end, mut has_changed) = (0, false, true);
-        let Some(place) = self.settled_place(node, key) else {
+        let Some(place) = self.settled_place(node, ts, key) else {
             return Done { is_too_long: false, comes_at_end, rows };
         };
         match place {

@@ -325,7 +325,8 @@ fn load(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, random: &mut Pr
         model.next - KEYS as i64 + 1
     };
     let number = |k: u64| first_number + (k / WRITERS) as i64;
-    for part in keys.chunks([7, 40][random.below(2) as usize]) {
+    let part_rows = if txn.can_build_in_parts(&table) { [7, 40][random.below(2) as usize] } else { KEYS as usize };
+    for part in keys.chunks(part_rows) {
         let rows: Vec<Arc<[u8]>> = part.iter().map(|k| row(&table, *k, number(*k))).collect();
         let batch = rows_to_batch(&table.def.schema, &table.codec, rows.iter().map(|row| &**row))?;
         txn.build(&table, &[batch])?;
