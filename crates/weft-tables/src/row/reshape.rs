@@ -287,7 +287,11 @@ impl Store {
             let Some(load) = load_of(cell.since) else { continue };
             match self.since_of(&cell, &mut last) {
                 Some(ts) => node.settle(at, ts),
-                None if self.loads.read().fate(load) == Fate::Gone => node.bury(at, self.last()),
+                None if self.loads.read().fate(load) == Fate::Gone => {
+                    // Not later: commits before the last one may still be on their way to this leaf.
+                    let ended = self.undo.ended(&node.key(at));
+                    node.bury(at, if active(faults::BURY_TOO_LATE) { self.last() } else { ended });
+                }
                 None => continue,
             }
             has_changed = true;
