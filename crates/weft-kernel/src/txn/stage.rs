@@ -264,7 +264,9 @@ impl Transaction {
         replaced: Option<Arc<Replaced>>,
     ) -> Result<u64> {
         let (files, of_indexes) = self.build_files(t, batches, replaced.as_deref().map(Replaced::columns));
-        match (files, of_indexes) {
+        // A table whose rows are on its pages writes edits for them.
+        let stopped = |error| self.core().poison_if_stopped(error);
+        match (files.map_err(stopped), of_indexes.map_err(stopped)) {
             (Ok(files), Ok(of_indexes)) => {
                 let rows = files.rows;
                 let given: usize = batches.iter().map(RecordBatch::num_rows).sum();

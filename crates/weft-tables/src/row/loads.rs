@@ -77,15 +77,17 @@ impl Loads {
         }
     }
 
-    /// A commit attaches it; false: that was known.
-    pub(super) fn commit(&mut self, load: RecordNo, ts: Timestamp) -> bool {
-        if let Fate::Committed(_) = self.fate(load) {
-            return false;
+    /// A commit attaches it; false: that was known. Fails when the log has said that it is gone (loads 3).
+    pub(super) fn commit(&mut self, load: RecordNo, ts: Timestamp) -> Result<bool> {
+        match self.fate(load) {
+            Fate::Committed(_) => Ok(false),
+            Fate::Gone => Err(damaged(&format!("commit {ts} attaches load {load}, which is gone"))),
+            Fate::Open => {
+                self.open.remove(&load);
+                self.committed.insert(load, ts);
+                Ok(true)
+            }
         }
-        assert!(!self.gone.contains(&load), "what is gone is attached by no commit (loads 3)");
-        self.open.remove(&load);
-        self.committed.insert(load, ts);
-        true
     }
 
     /// No commit will attach it.
@@ -172,9 +174,10 @@ mod tests {
         let (n, ts) = (RecordNo, Timestamp);
         let mut loads = Loads::default();
         [900, 905, 910, 920].iter().for_each(|&load| loads.begin(n(load)));
-        loads.commit(n(900), ts(61));
+        assert!(loads.commit(n(900), ts(61)).unwrap() && !loads.commit(n(900), ts(61)).unwrap());
         loads.let_go(n(905));
-        loads.commit(n(920), ts(70));
+        assert!(loads.commit(n(905), ts(62)).is_err());
+        assert!(loads.commit(n(920), ts(70)).unwrap());
         let fates = |loads: &Loads| [900, 905, 910, 920].map(|load| loads.fate(n(load)));
         let all = [Fate::Committed(ts(61)), Fate::Gone, Fate::Open, Fate::Committed(ts(70))];
         assert_eq!(fates(&loads), all);
@@ -185,7 +188,7 @@ mod tests {
         loads.put(&mut bytes);
         let mut reader = ByteReader::new(&bytes, damaged);
         assert_eq!(Loads::read(&mut reader).unwrap(), loads);
-        loads.commit(n(910), ts(70));
+        assert!(loads.commit(n(910), ts(70)).unwrap());
         loads.settle(ts(69));
         assert_eq!(loads.committed.len(), 2);
         loads.settle(ts(70));

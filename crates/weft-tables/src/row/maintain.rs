@@ -144,9 +144,9 @@ impl Store {
         // Before anything is logged: a backup may have the file.
         let writing = file.change()?;
         let limit = self.context.horizon.advance(cut);
-        for low in self.purge(limit)? {
-            self.merge_around(&low)?;
-        }
+        // A load alone writes pages: the cut stays, and so does nearly all that a job would forget.
+        let sparse = if frozen.is_some() { self.purge(limit)? } else { Vec::new() };
+        sparse.iter().try_for_each(|low| self.merge_around(low).map(drop))?;
         {
             // Who joins reads pages, and of the log what they lack.
             let changes: &mut Changes = &mut self.changes.lock();

@@ -22,11 +22,12 @@ use weft_kernel::fault::active;
 
 use super::bytes::{LoadedRow, PageChange, TreeStep, read_record};
 use super::faults;
-use super::loads::Fate;
+use super::loads::{Fate, mark_of};
 use super::node::{Node, ROOT};
 use super::pool::{Frame, Page};
 use super::space::Space;
 use super::store::Store;
+use super::tree::Seek;
 
 impl InPlace for Store {
     fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()> {
@@ -61,6 +62,7 @@ impl InPlace for Store {
             // Its own nodes take numbers beyond those.
             let last = self.load_all()?;
             *self.space.lock() = Space::up_to(last + 1);
+            self.forget_found()?;
         }
         let torn = self.torn.lock().first().copied();
         if let Some(torn) = torn {
@@ -114,6 +116,28 @@ impl Store {
             return;
         }
         self.changes.lock().loads_from.get_or_insert(record);
+    }
+
+    /// Who joins lets rows of loads go that pages have with their mark. Elsewhere nobody knows whether the page is from
+    /// before the load, which finds its keys free.
+    fn forget_found(&self) -> Result<()> {
+        let mut pending = std::mem::take(&mut *self.pending.lock());
+        for (load, rows) in &mut pending {
+            let mark = mark_of(*load);
+            let mut kept = Vec::new();
+            for (key, row) in rows.drain(..) {
+                let is_found = self.look_at_leaf(Seek::Key(&key), false, |page| {
+                    page.node.find(&key).is_ok_and(|at| page.node.cell(at).since == mark)
+                })?;
+                if !is_found {
+                    kept.push((key, row));
+                }
+            }
+            *rows = kept;
+        }
+        pending.retain(|_, rows| !rows.is_empty());
+        *self.pending.lock() = pending;
+        Ok(())
     }
 
     fn redo_gone(&self, record: RecordNo, load: RecordNo) {

@@ -63,18 +63,20 @@ impl Store {
             return Ok(());
         }
         let (load, rows) = read_payload(payload)?;
-        if self.loads.write().commit(load, ts) {
+        if self.loads.write().commit(load, ts)? {
             self.rows.fetch_add(rows.cast_signed(), Ordering::Relaxed);
         }
         let pending = self.pending.lock().remove(&load).unwrap_or_default();
         for (key, row) in &pending {
-            self.put_row(ts, key, Some(row))?;
+            // They were counted with the others of the load.
+            let more = self.put_row(ts, key, Some(row))?;
+            self.rows.fetch_sub(more, Ordering::Relaxed);
         }
-        self.rows.fetch_sub(pending.len() as i64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn put_row(&self, ts: Timestamp, key: &Arc<[u8]>, row: Option<&[u8]>) -> Result<()> {
+    /// How many rows there are more.
+    fn put_row(&self, ts: Timestamp, key: &Arc<[u8]>, row: Option<&[u8]>) -> Result<i64> {
         let put = || self.change_leaf(key, |frame, page| self.put(frame, page, ts, key, row));
         let done = read_again(&*self.context.env.clock, put)?;
         self.rows.fetch_add(done.rows, Ordering::Relaxed);
@@ -82,7 +84,7 @@ impl Store {
             // A leaf that could not be split now, because of the disk or the log, is split by a later change.
             drop(self.split_around(key, done.comes_at_end));
         }
-        Ok(())
+        Ok(done.rows)
     }
 
     /// Says of the cell of a key, which may be of a load, since when it is there, or that it is not; where it is.
