@@ -1,0 +1,47 @@
+//! What holds without faults, and must not with them.
+
+use super::{Company, ask, ran_on};
+
+/// Rounds of a write and the read of it on a node; how many were not seen.
+pub fn unseen(company: &Company, rounds: u32) -> u32 {
+    let mut client = company.connect();
+    client.query("CREATE TABLE IF NOT EXISTS own (id int PRIMARY KEY, v int); DELETE FROM own").unwrap();
+    let mut unseen = 0;
+    for round in 0..rounds {
+        client.query(&format!("INSERT INTO own VALUES ({round}, 1)")).unwrap();
+        let count: u32 = ask(&mut client, "SELECT count(*) FROM own").parse().unwrap();
+        assert_eq!(ran_on(&mut client), "node");
+        unseen += u32::from(count != round + 1);
+    }
+    unseen
+}
+
+/// A setting that a read on a node shows: the time zone of its session.
+pub const ZONE: &str = "SELECT to_char(timestamptz '2026-01-01 00:00+00', 'HH24')";
+
+/// The time zone of reads before and after one that was rolled back: "one" when they are the same.
+pub fn rolled_back_settings(company: &Company) -> String {
+    let mut client = company.connect();
+    client.query("SET timezone = 'Asia/Tokyo'").unwrap();
+    let hour = ask(&mut client, ZONE);
+    assert_eq!(ran_on(&mut client), "node");
+    client.query("BEGIN; SET timezone = 'Asia/Kathmandu'").unwrap();
+    client.query("ROLLBACK").unwrap();
+    let after = ask(&mut client, ZONE);
+    assert_eq!(ran_on(&mut client), "node");
+    if hour == after { "one".into() } else { format!("{hour}, then {after}") }
+}
+
+/// The SQLSTATE of a long read on a node that is cancelled.
+pub fn cancelled(company: &Company) -> String {
+    let mut client = company.connect();
+    ask(&mut client, "SELECT 1");
+    let canceller = client.canceller();
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        canceller.cancel().unwrap();
+    });
+    let ended = client.query("SELECT pg_sleep(3)");
+    late.join().unwrap();
+    ended.err().map_or_else(String::new, |error| error.sqlstate().to_owned())
+}

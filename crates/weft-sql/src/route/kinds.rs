@@ -1,0 +1,228 @@
+//! What each statement is.
+
+use sqlparser::ast::{
+    CopySource, CopyTarget, DiscardObject, Expr, Reset, Set, Statement, TransactionAccessMode,
+    TransactionIsolationLevel, TransactionMode, Value,
+};
+
+use super::reads;
+use crate::parse::{Own, Parsed, RightsStatement, fold};
+
+/// What a statement is to who must choose where it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It reads, and means the same on every node.
+    Read,
+    /// It begins a transaction; whether a node may have it: it is READ ONLY, of what is there now.
+    Begin {
+        /// A node may have it.
+        reads: bool,
+    },
+    /// COMMIT or ROLLBACK; whether AND CHAIN begins the next.
+    End {
+        /// AND CHAIN
+        chain: bool,
+    },
+    /// Within a transaction: savepoints, its modes, cursors of it.
+    Within,
+    /// It changes settings of the session: those named, or all of them.
+    Set(Vec<Assignment>),
+    /// It makes something that lives in its connection: the session stays where that is.
+    Sticks,
+    /// PREPARE, EXECUTE or DEALLOCATE of a prepared statement; none: all of them.
+    Prepared {
+        /// Its name.
+        name: Option<String>,
+        /// DEALLOCATE
+        forgets: bool,
+        /// PREPARE
+        makes: bool,
+    },
+    /// DISCARD ALL
+    Discard,
+    /// It has an effect, or an answer, that belongs to the writer, and which a node would not refuse.
+    Effect,
+    /// Its answer may differ between nodes; the writer's is meant.
+    Elsewhere,
+    /// It may write; nodes refuse that.
+    Write,
+}
+
+/// A setting that a statement gives a value; the name is folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// `role` and `session_authorization` are among them; none: any setting.
+    pub name: Option<String>,
+    /// The value, where it is a single constant.
+    pub value: Option<String>,
+}
+
+/// A statement's kind, and why it is that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routed {
+    /// What it is.
+    pub kind: Kind,
+    /// Why, for those who ask.
+    pub reason: &'static str,
+}
+
+impl Routed {
+    fn new(kind: Kind, reason: &'static str) -> Routed {
+        Routed { kind, reason }
+    }
+}
+
+/// What a statement of a text is.
+pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
+    let routed = match parsed {
+        Parsed::Sql { statement, .. } => of_statement(statement),
+        Parsed::Checkpoint => Routed::new(Kind::Effect, "it is about the writer's files"),
+        Parsed::SetConstraints { .. } => Routed::new(Kind::Within, "it is about a transaction that writes"),
+        Parsed::Own(own) => of_own(own),
+    };
+    // INSERT INTO temp_readings is a write and no more; CREATE TEMP, SELECT INTO TEMP and unknown forms may make something.
+    let may_make = matches!(routed.kind, Kind::Write)
+        && !matches!(parsed, Parsed::Sql { statement, .. } if changes_rows(statement));
+    if may_make && names_temporary(text) {
+        return Routed::new(Kind::Sticks, "it may make a temporary relation");
+    }
+    routed
+}
+
+fn changes_rows(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Copy { .. }
+            | Statement::Truncate(_)
+    )
+}
+
+fn names_temporary(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| ["temp", "temporary", "pg_temp"].iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
+
+fn of_own(own: &Own) -> Routed {
+    match own {
+        Own::SetConfig(name, value, local) => {
+            let value = (!local).then(|| value.clone());
+            set(vec![Assignment { name: Some(name.to_lowercase()), value }])
+        }
+        Own::Rights(rights) => match &**rights {
+            RightsStatement::SetRole(role, _) => {
+                set(vec![Assignment { name: Some("role".into()), value: role.clone() }])
+            }
+            RightsStatement::SetAuthorization(..) => Routed::new(Kind::Sticks, "it changes who the session is"),
+            _ => Routed::new(Kind::Write, "it changes rights"),
+        },
+        Own::AsOf(_) => Routed::new(Kind::Begin { reads: false }, "it reads the past, of which the writer keeps most"),
+        Own::Move(..) => Routed::new(Kind::Within, "a cursor is where it was declared"),
+        Own::Backup(_) => Routed::new(Kind::Effect, "it is about the writer's files"),
+        _ => Routed::new(Kind::Write, "it changes definitions or tables"),
+    }
+}
+
+fn set(assignments: Vec<Assignment>) -> Routed {
+    Routed::new(Kind::Set(assignments), "settings are the writer's session's; nodes are told")
+}
+
+fn of_statement(statement: &Statement) -> Routed {
+    match statement {
+        Statement::Query(query) => reads::of_query(query),
+        Statement::Explain { statement, .. } => match of_statement(statement) {
+            Routed { kind: Kind::Read, .. } => Routed::new(Kind::Read, "it explains a read"),
+            other => Routed::new(other.kind, "it explains what is for the writer"),
+        },
+        Statement::Copy { to: true, source, target: CopyTarget::Stdout, .. } => match source {
+            CopySource::Query(query) => reads::of_query(query),
+            CopySource::Table { table_name, .. } => reads::of_relation(table_name),
+        },
+        Statement::Copy { to: true, .. } => Routed::new(Kind::Effect, "it writes a file of the writer's machine"),
+        Statement::Copy { .. } => Routed::new(Kind::Write, "it writes rows"),
+        Statement::StartTransaction { modes, statements, exception: None, .. } if statements.is_empty() => begin(modes),
+        Statement::Commit { chain, .. } | Statement::Rollback { chain, savepoint: None } => {
+            Routed::new(Kind::End { chain: *chain }, "it ends a transaction where that is")
+        }
+        Statement::Rollback { .. } | Statement::Savepoint { .. } | Statement::ReleaseSavepoint { .. } => {
+            Routed::new(Kind::Within, "it is about the transaction that is open")
+        }
+        Statement::Fetch { .. } | Statement::Close { .. } => {
+            Routed::new(Kind::Within, "a cursor is where it was declared")
+        }
+        Statement::Declare { stmts } => match stmts.iter().any(|cursor| cursor.hold == Some(true)) {
+            true => Routed::new(Kind::Sticks, "a cursor WITH HOLD outlives its transaction"),
+            false => Routed::new(Kind::Within, "a cursor lives in its transaction"),
+        },
+        Statement::Set(set) => of_set(set),
+        Statement::Reset(reset) => match &reset.reset {
+            Reset::ALL => set(vec![Assignment { name: None, value: None }]),
+            Reset::ConfigurationParameter(name) => {
+                let name = name.to_string().to_lowercase();
+                set(vec![Assignment { name: Some(name), value: None }])
+            }
+        },
+        Statement::Discard { object_type: DiscardObject::ALL } => {
+            Routed::new(Kind::Discard, "it ends what lives in the session")
+        }
+        Statement::Discard { .. } => Routed::new(Kind::Effect, "it ends what lives in the writer's session"),
+        Statement::ShowVariable { .. } => Routed::new(Kind::Elsewhere, "the settings of the session are the writer's"),
+        Statement::Prepare { name, .. } => prepared(Some(fold(name)), false, true),
+        Statement::Execute { name: Some(name), .. } => prepared(name.0.last().map(reads::part), false, false),
+        Statement::Deallocate { name, .. } => {
+            let name = fold(name);
+            prepared((name != "all").then_some(name), true, false)
+        }
+        Statement::LISTEN { .. } | Statement::UNLISTEN { .. } => {
+            Routed::new(Kind::Sticks, "what it listens to comes to the writer's session")
+        }
+        Statement::NOTIFY { .. } => Routed::new(Kind::Effect, "who listens is at the writer"),
+        _ => Routed::new(Kind::Write, "it may write"),
+    }
+}
+
+fn prepared(name: Option<String>, forgets: bool, makes: bool) -> Routed {
+    Routed::new(Kind::Prepared { name, forgets, makes }, "prepared statements of SQL are the writer's session's")
+}
+
+fn begin(modes: &[TransactionMode]) -> Routed {
+    let is = |wanted: &dyn Fn(&TransactionMode) -> bool| modes.iter().any(wanted);
+    let read_only = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadOnly)));
+    let read_write = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadWrite)));
+    // A node reads a state that was; that it is one of a serial order with what the writer commits is not claimed.
+    let serializable =
+        is(&|mode| matches!(mode, TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable)));
+    match read_only && !read_write && !serializable {
+        true => Routed::new(Kind::Begin { reads: true }, "a transaction that only reads"),
+        false => Routed::new(Kind::Begin { reads: false }, "a transaction that may write"),
+    }
+}
+
+fn of_set(statement: &Set) -> Routed {
+    let constant = |value: &Expr| match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::Number(text, _) => Some(text.clone()),
+            _ => None,
+        },
+        Expr::Identifier(word) => Some(word.value.clone()),
+        _ => None,
+    };
+    let one = |name: &str, value: Option<String>| set(vec![Assignment { name: Some(name.into()), value }]);
+    match statement {
+        Set::SingleAssignment { variable, values, .. } => match &values[..] {
+            [value] => one(&variable.to_string().to_lowercase(), constant(value)),
+            _ => one(&variable.to_string().to_lowercase(), None),
+        },
+        Set::SetTimeZone { .. } => one("timezone", None),
+        Set::SetNames { .. } | Set::SetNamesDefault { .. } => one("client_encoding", None),
+        Set::SetRole { .. } => one("role", None),
+        Set::SetTransaction { session: true, .. } => set(["isolation", "read_only"]
+            .map(|mode| Assignment { name: Some(format!("default_transaction_{mode}")), value: None })
+            .to_vec()),
+        Set::SetTransaction { .. } => Routed::new(Kind::Within, "it is about the transaction that is open"),
+        _ => Routed::new(Kind::Sticks, "it sets something that nodes cannot be told"),
+    }
+}
