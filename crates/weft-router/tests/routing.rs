@@ -190,10 +190,10 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
     let mut client = company.connect();
     let canceller = client.canceller();
     let stop = std::sync::atomic::AtomicBool::new(false);
+    // Of another session, which runs nothing: nobody sees it.
+    let mut idle = company.connect();
+    let of_idle = idle.canceller();
     std::thread::scope(|scope| {
-        // Of another session, which runs nothing: nobody sees it.
-        let mut idle = company.connect();
-        let of_idle = idle.canceller();
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::SeqCst) {
                 of_idle.cancel().unwrap();
@@ -203,8 +203,8 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
             client.query("SELECT 1").unwrap();
         }
         stop.store(true, std::sync::atomic::Ordering::SeqCst);
-        idle.query("SELECT 1").unwrap();
     });
+    idle.query("SELECT 1").unwrap();
     canceller.cancel().unwrap();
     client.query("SELECT 1").unwrap();
 }

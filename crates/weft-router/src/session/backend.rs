@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_kernel::fault;
 use weft_wire::client::{Client, Result};
@@ -9,6 +10,9 @@ use weft_wire::client::{Client, Result};
 use super::batch::{Expect, Message, Statement};
 use crate::faults;
 use crate::nodes::Attached;
+
+/// How long nothing may come from a server before it is asked whether it is still there.
+const IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// A server, as one session knows it.
 pub(super) struct Backend {
@@ -24,7 +28,9 @@ pub(super) struct Backend {
 }
 
 impl Backend {
-    pub(super) fn new(client: Client, attached: Option<Attached>) -> Backend {
+    pub(super) fn new(mut client: Client, attached: Option<Attached>) -> Backend {
+        // A machine that is gone without a word is found out by the system.
+        let _ = client.channel().socket().keep_asking(IDLE_TIME);
         Backend { client, attached, prepared: HashMap::new(), given: BTreeMap::new(), token: 0 }
     }
 

@@ -12,7 +12,7 @@ pub fn parse(name: &str, sql: &str) -> Sent {
 pub fn bind(name: &str, value: Option<&str>) -> Sent {
     let mut body = [b"\0", name.as_bytes(), b"\0\0\0"].concat();
     body.extend_from_slice(&(u16::from(value.is_some())).to_be_bytes());
-    for value in value {
+    if let Some(value) = value {
         body.extend_from_slice(&(value.len() as u32).to_be_bytes());
         body.extend_from_slice(value.as_bytes());
     }
@@ -107,7 +107,7 @@ pub fn names(port: u16) -> Result<(), String> {
         (&[query("DEALLOCATE r")], 1, "C(DEALLOCATE) Z(I)"),
         (&run("r"), 1, "E(26000) Z(I)"),
         (&[parse("r", "SELECT 4"), bind("r", None), execute(0), sync()], 1, "1 2 D(4) C(SELECT 1) Z(I)"),
-        (&[query("DEALLOCATE ALL")], 1, "C(DEALLOCATE ALL) Z(I)"),
+        (&[query("DEALLOCATE ALL")], 1, "C(DEALLOCATE) Z(I)"),
         (&run("c"), 1, "E(26000) Z(I)"),
         (&[parse("r", "SELECT 5"), bind("r", None), execute(0), sync()], 1, "1 2 D(5) C(SELECT 1) Z(I)"),
         // Without a name; a pipeline with two ends; an error passes over what follows it.

@@ -40,6 +40,21 @@ const EFFECTS: &[&str] = &[
 const OF_PROCESS: &[&str] =
     &["current_setting", "inet_server_addr", "inet_server_port", "inet_client_addr", "inet_client_port"];
 
+/// Functions of windows, which are in no table: with OVER they are the system's.
+const OF_WINDOWS: &[&str] = &[
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+];
+
 /// What a query is.
 pub(super) fn of_query(query: &Query) -> Routed {
     let mut looking = Looking { settings: Vec::new(), found: None };
@@ -119,6 +134,9 @@ impl Looking {
 
     fn call(&mut self, call: &Function) -> ControlFlow<Routed> {
         let name = function_name(call);
+        if call.over.is_some() && OF_WINDOWS.contains(&name.as_str()) {
+            return ControlFlow::Continue(());
+        }
         if name != "set_config" {
             return self.name(&name);
         }
