@@ -186,7 +186,7 @@ impl Channel {
 
     /// Sends what waits.
     pub fn flush(&mut self) -> Result<()> {
-        if self.out.len() == 0 {
+        if self.out.is_empty() {
             return Ok(());
         }
         let sent = self.transport.write_all(self.out.bytes()).and_then(|()| self.transport.flush());

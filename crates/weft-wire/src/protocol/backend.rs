@@ -54,6 +54,11 @@ impl Out {
         self.bytes.len()
     }
 
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Writes a message: its tag, its length, and the body that `body` writes.
     pub fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
         self.bytes.push(tag);
