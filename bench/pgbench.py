@@ -5,7 +5,7 @@
 
 For each system: `pgbench -i -s SCALE`, then select-only and TPC-B with prepared statements, 1 and 8 clients, and select-only with one
 client, quiet and while another loops TPC-H query 1 at scale 1 (`--tpch`) over `lineitem`, which `cargo run --release --example
-tpch_lineitem` makes. After each round the sums that TPC-B's tables must satisfy are tested. The table has the median of the rounds.
+tpch_csv` makes. After each round the sums that TPC-B's tables must satisfy are tested. The table has the median of the rounds.
 
 Needs PostgreSQL's server and pgbench (Debian: apt install postgresql-15).
 """
@@ -100,7 +100,7 @@ def make_lineitem(folder, scale):
     """TPC-H's lineitem as a CSV file; the name of the file."""
     file = os.path.join(folder, "lineitem.csv")
     with open(file, "wb") as out:
-        words = ["cargo", "run", "--release", "-q", "-p", "weft", "--example", "tpch_lineitem", "--", str(scale)]
+        words = ["cargo", "run", "--release", "-q", "-p", "weft", "--example", "tpch_csv", "--", str(scale)]
         subprocess.run(words, cwd=ROOT, stdout=out, check=True)
     return file
 

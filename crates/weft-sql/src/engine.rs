@@ -1,5 +1,6 @@
 //! What the sessions of one database share: the kernel, the query engine, the statement cache.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -53,6 +54,15 @@ pub struct SqlEngine {
     statements: Mutex<Statements>,
     configured: Arc<Configured>,
     activities: Arc<Activities>,
+}
+
+/// What a statement is kept under: its text, and what else its plan depends on where a session differs from most. A
+/// database with a schema per customer has many sessions that send the same text.
+fn text_for<'a>(text: &'a str, settings: &Settings) -> Cow<'a, str> {
+    if settings.search_path == SEARCH_PATH && settings.engine == EngineChoice::Auto {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}\0{:?}\0{text}", settings.search_path, settings.engine))
 }
 
 #[derive(Default)]
@@ -208,25 +218,29 @@ impl SqlEngine {
         &self.configured
     }
 
-    /// A statement that was prepared before from the same text.
-    pub(crate) fn cached(&self, text: &str) -> Option<Arc<Prepared>> {
+    /// A statement that was prepared before from the same text, by a session that looks for names where this one does.
+    pub(crate) fn cached(&self, text: &str, settings: &Settings) -> Option<Arc<Prepared>> {
         if text.len() > TEXT_BYTES_MAX {
             return None;
         }
-        self.statements.lock().by_text.get(text).map(Arc::clone)
+        self.statements.lock().by_text.get(&*text_for(text, settings)).map(Arc::clone)
     }
 
-    /// Keeps a statement for others that send the same text.
-    pub(crate) fn keep(&self, prepared: &Arc<Prepared>) {
+    /// Keeps a statement for others that send the same text and look for names in the same places.
+    pub(crate) fn keep(&self, prepared: &Arc<Prepared>, settings: &Settings) {
         let text = prepared.source();
         if text.len() > TEXT_BYTES_MAX {
             return;
         }
+        let text = match text_for(text, settings) {
+            Cow::Borrowed(_) => Arc::clone(text),
+            Cow::Owned(text) => text.into(),
+        };
         let mut gone = None;
         {
             let mut statements = self.statements.lock();
-            if statements.by_text.insert(Arc::clone(text), Arc::clone(prepared)).is_none() {
-                statements.order.push_back(Arc::clone(text));
+            if statements.by_text.insert(Arc::clone(&text), Arc::clone(prepared)).is_none() {
+                statements.order.push_back(text);
             }
             if statements.order.len() > STATEMENTS_MAX
                 && let Some(oldest) = statements.order.pop_front()

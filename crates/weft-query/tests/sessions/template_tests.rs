@@ -337,6 +337,35 @@ fn kept_plans_read_the_present() {
     }
 }
 
+/// A database with a schema per customer: the same text, names found elsewhere.
+#[test]
+fn sessions_that_look_elsewhere_keep_plans_of_their_own() {
+    const TEXT: &str = "SELECT count(*), min(x) FROM t WHERE i > 0";
+    let fixture = fixture();
+    let mut sessions = Vec::new();
+    for schema in ["one", "two"] {
+        let mut session = fixture.db.session();
+        for sql in [
+            format!("CREATE SCHEMA {schema}"),
+            format!("CREATE TABLE {schema}.t (k int PRIMARY KEY, i int, x text)"),
+            format!("INSERT INTO {schema}.t SELECT g, g, '{schema}' FROM generate_series(1, 9) AS s(g)"),
+            format!("SET search_path = {schema}; SET engine = query"),
+        ] {
+            session.execute(&sql).unwrap();
+        }
+        sessions.push((session, schema));
+    }
+    for _ in 0..4 {
+        for (session, schema) in &mut sessions {
+            assert_eq!(rows(session, TEXT), format!("9|{schema}"));
+        }
+    }
+    for (session, _) in &mut sessions {
+        let prepared = session.prepare(TEXT).unwrap();
+        assert!(planned(&prepared).0 <= 2, "planned {} times", planned(&prepared).0);
+    }
+}
+
 /// UPDATE, DELETE and INSERT from a query read by plans with open parameters, too.
 #[test]
 fn statements_that_write_read_by_kept_plans() {

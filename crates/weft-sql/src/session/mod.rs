@@ -129,7 +129,7 @@ impl Session {
     /// Runs the statements of a text; each outcome is handed on before the next statement runs.
     pub fn execute_each(&mut self, sql: &str, each: &mut dyn FnMut(Outcome)) -> Result<()> {
         let _attended = self.cancel.attend();
-        if let Some(prepared) = self.db.cached(sql) {
+        if let Some(prepared) = self.db.cached(sql, &self.settings) {
             each(self.execute_prepared(&prepared, &[])?);
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl Session {
             let prepared = Arc::new(Prepared::new(Arc::clone(&source), statement));
             each(self.execute_prepared(&prepared, &[])?);
             if single && prepared.is_worth_keeping() {
-                self.db.keep(&prepared);
+                self.db.keep(&prepared, &self.settings);
             }
         }
         Ok(())
@@ -156,12 +156,12 @@ impl Session {
     /// Runs an INSERT of plain literals by its template; none when the text is anything else.
     fn execute_literals(&mut self, sql: &str) -> Option<Result<Outcome>> {
         let literals = scan_literals(sql)?;
-        let template = match self.db.cached(&literals.template) {
+        let template = match self.db.cached(&literals.template, &self.settings) {
             Some(template) => template,
             None => {
                 let parsed = parse(&literals.template).ok()?.pop()?;
                 let made = Arc::new(Prepared::new(Arc::clone(&literals.template), parsed));
-                self.db.keep(&made);
+                self.db.keep(&made, &self.settings);
                 made
             }
         };
@@ -174,7 +174,7 @@ impl Session {
     /// Prepares one statement with parameters `$1`, `$2`, ...; tables and types are looked up now, and again whenever
     /// the catalog has changed.
     pub fn prepare(&mut self, sql: &str) -> Result<Arc<Prepared>> {
-        if let Some(prepared) = self.db.cached(sql) {
+        if let Some(prepared) = self.db.cached(sql, &self.settings) {
             return Ok(prepared);
         }
         let mut parsed = parse_written(sql)?;
@@ -185,7 +185,7 @@ impl Session {
         let prepared = Arc::new(Prepared::new(sql.into(), statement));
         self.describe(&prepared)?;
         if prepared.is_worth_keeping() {
-            self.db.keep(&prepared);
+            self.db.keep(&prepared, &self.settings);
         }
         Ok(prepared)
     }

@@ -22,7 +22,7 @@ impl Session {
     /// Runs the statements of a text for a client; several are one transaction, unless they say otherwise. Each outcome
     /// is handed on before the next statement runs. An error ends it, and the transaction.
     pub fn execute_script(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
-        if let Some(prepared) = self.db.cached(sql) {
+        if let Some(prepared) = self.db.cached(sql, &self.settings) {
             let outcome = self.execute_for(&prepared, &[], client)?;
             return client.finish(&outcome);
         }
@@ -45,7 +45,7 @@ impl Session {
                 return Err(error);
             }
             if single && prepared.is_worth_keeping() {
-                self.db.keep(&prepared);
+                self.db.keep(&prepared, &self.settings);
             }
         }
         self.end_implicit()
@@ -64,7 +64,7 @@ impl Session {
     /// Prepares a text of one statement or none; `types` are those that the client gives the first parameters.
     pub fn prepare_for(&mut self, sql: &str, types: &[Option<DataType>]) -> Result<Option<Arc<Prepared>>> {
         let is_typed = types.iter().any(Option::is_some);
-        if !is_typed && let Some(prepared) = self.db.cached(sql) {
+        if !is_typed && let Some(prepared) = self.db.cached(sql, &self.settings) {
             // Its plan may be of another catalog: what it takes and gives is told as of now.
             return self.describe(&prepared).map(|()| Some(prepared)).map_err(|error| self.fail(error));
         }
@@ -76,7 +76,7 @@ impl Session {
         }
         let prepared = self.prepare_typed(sql.into(), statement, types).map_err(|error| self.fail(error))?;
         if !is_typed && prepared.is_worth_keeping() {
-            self.db.keep(&prepared);
+            self.db.keep(&prepared, &self.settings);
         }
         Ok(Some(prepared))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
-use super::copy::{copy, sync_dir, write};
+use super::copy::{checksum_of, copy, sync_dir, write};
 use super::destination::{Destination, MANIFEST_PREFIX};
 use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
 use super::source::{self, LogContent, Wanted};
@@ -131,13 +131,23 @@ impl Taking<'_> {
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
-            // One of a table that is not there any more has the checksum of the copy only; pages that were torn by a
-            // crash may wait to be written again.
+            // One of a table that is not there any more has the checksum of the copy only.
             let Core { env, methods, .. } = &**self.core;
-            let tested = self.relations.get(&table).filter(|_| !has_pages);
-            tested.map_or(Ok(()), |owner| test_data_file((env, methods), owner, &copied, file))?;
+            let Some(owner) = self.relations.get(&table) else { return Ok(()) };
+            let tested = test_data_file((env, methods), owner, &copied, file);
+            tested.or_else(|error| if has_pages { self.is_torn(owner, &path, error) } else { Err(error) })?;
         }
         Ok(())
+    }
+
+    /// Whether pages of a copy are not whole because a crash has torn them and they wait to be written again: the log
+    /// of the backup has them. Nobody changes the file while it is copied.
+    fn is_torn(&self, owner: &Relation, path: &Path, error: Error) -> Result<()> {
+        let pages = owner.table().and_then(|table| table.table.in_place());
+        let waits = pages.is_some_and(|pages| pages.needs_from().is_some());
+        let copied = self.entries.last().expect("the copy was added");
+        let is_same = checksum_of(&self.core.env, path, copied.bytes)? == copied.checksum;
+        if waits && is_same { Ok(()) } else { Err(error) }
     }
 
     /// Adds a file of `dir`; returns whether it was copied, because no earlier backup has it.
