@@ -40,7 +40,7 @@ const USAGE: &str = "\
 Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
        weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
-       weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]       weft route --help lists more
+       weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]

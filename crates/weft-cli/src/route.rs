@@ -1,7 +1,7 @@
 //! `weft route`: a router in front of a writer and its read nodes.
 //!
 //! ```text
-//!   weft route --writer 10.0.0.1:5432 --node 10.0.0.2:5432 --node 10.0.0.3:5432 --listen 0.0.0.0:6432 --tls-cert ... --tls-key ...
+//!   weft route --writer 10.0.0.1:5432 --node 10.0.0.2:5432 --node 10.0.0.3:5432 --listen 0.0.0.0:6432
 //!   SIGTERM, SIGINT           nobody new is let in, statements are cancelled, exit 0
 //! ```
 
@@ -24,7 +24,7 @@ Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADD
   --writer HOST:PORT         who writes: weft serve DIR
   --node HOST:PORT           who reads: weft serve --follow DIR; as often as there are nodes
   --listen ADDRESS:PORT      where clients come in [127.0.0.1:6432]
-  --auth password|trust      password: asked of the client (over TLS, or from this machine), shown to the servers by SCRAM;
+  --auth password|trust      password: asked of the client (under TLS, or from this machine), the servers' by SCRAM;
                              trust: the servers ask for none, on loopback only [password]
   --tls on|off               TLS for clients [on]
   --tls-cert FILE            its certificate, PEM; without one it is made at the start

@@ -6,8 +6,8 @@
 //!   SELECT ...                  before it: writer, what is timezone now? 'UTC' ─▶ node: set_config('timezone', 'UTC')
 //! ```
 //!
-//! 1. Which settings differ is noted from the statements' texts; what they are is asked of the connection that was told,
-//!    outside of a transaction. So ROLLBACK, savepoints, SET LOCAL, RESET and errors need no second account of them.
+//! 1. Which settings differ is noted from the statements' texts; what they are is asked of the connection that was
+//!    told, outside of a transaction. So ROLLBACK, savepoints, SET LOCAL, RESET and errors need no second account of them.
 //! 2. The question is asked once, before the first use of the other connection, together with that for the commit
 //!    that a node must show.
 

@@ -15,18 +15,14 @@
 //!    is not known.
 //! 3. What is behind a view is not looked at: there is no catalog here. A view cannot write: nodes refuse what would.
 
-mod kinds;
+mod kind;
 mod reads;
+mod statements;
 
-use weft_kernel::fault::Fault;
-
-pub use kinds::{Assignment, Kind, Routed};
+pub use kind::{Assignment, Kind, READ_LOCKS, Routed};
 
 #[cfg(test)]
 mod tests;
-
-/// A deliberate bug: a query that locks rows counts as a read.
-pub const READ_LOCKS: Fault = Fault::new("READ_LOCKS");
 
 /// Where a text may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +42,7 @@ pub fn route_of(text: &str) -> Route {
 /// What the statements of a text are, in its order.
 pub fn routed(text: &str) -> Vec<Routed> {
     match crate::parse::parse(text) {
-        Ok(parsed) => parsed.iter().map(|statement| kinds::of(statement, text)).collect(),
+        Ok(parsed) => parsed.iter().map(|statement| statements::of(statement, text)).collect(),
         Err(_) => vec![Routed { kind: Kind::Write, reason: "it is not understood" }],
     }
 }

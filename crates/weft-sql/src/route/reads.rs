@@ -9,7 +9,7 @@ use sqlparser::ast::{
 use weft_expr::builtins::{self, Volatility};
 use weft_walk::Visit;
 
-use super::kinds::{Assignment, Kind, Routed};
+use super::kind::{Assignment, Kind, READ_LOCKS, Routed};
 use crate::expr::function_name;
 use crate::functions;
 use crate::parse::{fold, writes};
@@ -167,7 +167,7 @@ impl Visitor for Looking {
         if writes(query) {
             return write("it writes rows");
         }
-        if !query.locks.is_empty() && !weft_kernel::fault::active(super::READ_LOCKS) {
+        if !query.locks.is_empty() && !weft_kernel::fault::active(READ_LOCKS) {
             return write("it locks rows");
         }
         ControlFlow::Continue(())

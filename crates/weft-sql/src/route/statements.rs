@@ -1,76 +1,13 @@
-//! What each statement is.
+//! What each kind of statement is; queries are looked into by `reads`.
 
 use sqlparser::ast::{
     CopySource, CopyTarget, DiscardObject, Expr, Reset, Set, Statement, TransactionAccessMode,
     TransactionIsolationLevel, TransactionMode, Value,
 };
 
+use super::kind::{Assignment, Kind, Routed};
 use super::reads;
 use crate::parse::{Own, Parsed, RightsStatement, fold};
-
-/// What a statement is to who must choose where it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It reads, and means the same on every node.
-    Read,
-    /// It begins a transaction; whether a node may have it: it is READ ONLY, of what is there now.
-    Begin {
-        /// A node may have it.
-        reads: bool,
-    },
-    /// COMMIT or ROLLBACK; whether AND CHAIN begins the next.
-    End {
-        /// AND CHAIN
-        chain: bool,
-    },
-    /// Within a transaction: savepoints, its modes, cursors of it.
-    Within,
-    /// It changes settings of the session: those named, or all of them.
-    Set(Vec<Assignment>),
-    /// It makes something that lives in its connection: the session stays where that is.
-    Sticks,
-    /// PREPARE, EXECUTE or DEALLOCATE of a prepared statement; none: all of them.
-    Prepared {
-        /// Its name.
-        name: Option<String>,
-        /// DEALLOCATE
-        forgets: bool,
-        /// PREPARE
-        makes: bool,
-    },
-    /// DISCARD ALL
-    Discard,
-    /// It has an effect, or an answer, that belongs to the writer, and which a node would not refuse.
-    Effect,
-    /// Its answer may differ between nodes; the writer's is meant.
-    Elsewhere,
-    /// It may write; nodes refuse that.
-    Write,
-}
-
-/// A setting that a statement gives a value; the name is folded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    /// `role` and `session_authorization` are among them; none: any setting.
-    pub name: Option<String>,
-    /// The value, where it is a single constant.
-    pub value: Option<String>,
-}
-
-/// A statement's kind, and why it is that.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Routed {
-    /// What it is.
-    pub kind: Kind,
-    /// Why, for those who ask.
-    pub reason: &'static str,
-}
-
-impl Routed {
-    fn new(kind: Kind, reason: &'static str) -> Routed {
-        Routed { kind, reason }
-    }
-}
 
 /// What a statement of a text is.
 pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
@@ -80,7 +17,8 @@ pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
         Parsed::SetConstraints { .. } => Routed::new(Kind::Within, "it is about a transaction that writes"),
         Parsed::Own(own) => of_own(own),
     };
-    // INSERT INTO temp_readings is a write and no more; CREATE TEMP, SELECT INTO TEMP and unknown forms may make something.
+    // INSERT INTO temp_readings is a write and no more; CREATE TEMP, SELECT INTO TEMP and unknown forms may make
+    // something.
     let may_make = matches!(routed.kind, Kind::Write)
         && !matches!(parsed, Parsed::Sql { statement, .. } if changes_rows(statement));
     if may_make && names_temporary(text) {
