@@ -24,7 +24,7 @@ impl Routed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
         command.args(["route", "--listen", &format!("127.0.0.1:{port}"), "--log-level", "error"]);
         command.args(["--writer", &format!("127.0.0.1:{}", writer.port), "--probe-every", "100"]);
-        nodes.iter().for_each(|node| drop(command.args(["--node", &format!("127.0.0.1:{}", node.port)])));
+        command.args(nodes.iter().flat_map(|node| ["--node".into(), format!("127.0.0.1:{}", node.port)]));
         let mut child = command.env("WEFT_PROBE_PASSWORD", PASSWORD).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = 0;
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -74,7 +74,7 @@ fn load(router: &Routed, done: &mut u64, until: u64) {
         assert!(Instant::now() < deadline, "{done} rows of {until}");
         let result = match &mut client {
             Some(client) => round(client, *done + 1).map(|()| *done += 1),
-            none => router.connect().map(|made| drop(none.insert(made))).map_err(|error| error.sqlstate().to_owned()),
+            none => router.connect().map(|made| *none = Some(made)).map_err(|error| error.sqlstate().to_owned()),
         };
         match result {
             Ok(()) => {}

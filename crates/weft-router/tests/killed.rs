@@ -30,7 +30,7 @@ fn load(port: u16, of: u64, done: &AtomicU64, stop: &AtomicBool) {
         let next = done.load(Ordering::SeqCst) + 1;
         let result = match &mut client {
             Some(client) => round(client, of * 1_000_000 + next).map(|()| done.store(next, Ordering::SeqCst)),
-            none => Client::connect(&target(port)).map(|made| drop(none.insert(made))),
+            none => Client::connect(&target(port)).map(|made| *none = Some(made)),
         };
         if let Err(error) = result {
             let is_retryable = matches!(error.sqlstate(), "40001" | "57P01" | "57P03" | "08006");

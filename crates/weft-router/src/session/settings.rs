@@ -7,7 +7,8 @@
 //! ```
 //!
 //! 1. Which settings differ is noted from the statements' texts; what they are is asked of the connection that was
-//!    told, outside of a transaction. So ROLLBACK, savepoints, SET LOCAL, RESET and errors need no second account of them.
+//!    told, outside of a transaction. So ROLLBACK, savepoints, SET LOCAL, RESET and errors need no second account of
+//!    them.
 //! 2. The question is asked once, before the first use of the other connection, together with that for the commit
 //!    that a node must show.
 
