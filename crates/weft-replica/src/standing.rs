@@ -177,7 +177,8 @@ impl Standing {
         assert!(published >= state.published, "what was shown stays shown (standing 2)");
         state.joins += 1;
         (state.phase, state.position, state.published) = (Phase::Following, position, published);
-        state.confirmed = Some(read);
+        // Standing 4.
+        state.confirmed = if state.announced.is_closed { state.confirmed } else { Some(read) };
         state.engine = Some(engine.clone());
         self.wake(&state);
     }
