@@ -5,6 +5,9 @@
 //!   b  up    11 sessions        drop     ─▶ b: 11
 //!   c  down   0 sessions        until a probe finds it well
 //! ```
+//!
+//! 1. A node is down when it lets nobody connect, or its probe says so. What one session meets there (it was ended, its
+//!    password is not taken) says nothing to the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,6 +17,8 @@ use crate::options::Place;
 /// A node.
 pub(crate) struct Node {
     pub(crate) place: Place,
+    /// Its place among the nodes.
+    pub(crate) number: usize,
     is_up: AtomicBool,
     sessions: AtomicUsize,
 }
@@ -50,20 +55,20 @@ pub(crate) struct Nodes(Vec<Arc<Node>>);
 impl Nodes {
     /// All are taken to be well until one is found not to be.
     pub(crate) fn new(places: &[Place]) -> Nodes {
-        let node = |place: &Place| {
+        let node = |(number, place): (usize, &Place)| {
             let (is_up, sessions) = (AtomicBool::new(true), AtomicUsize::new(0));
-            Arc::new(Node { place: place.clone(), is_up, sessions })
+            Arc::new(Node { place: place.clone(), number, is_up, sessions })
         };
-        Nodes(places.iter().map(node).collect())
+        Nodes(places.iter().enumerate().map(node).collect())
     }
 
     pub(crate) fn all(&self) -> &[Arc<Node>] {
         &self.0
     }
 
-    /// A place at the node with the fewest sessions among those that are well; none when none is.
-    pub(crate) fn attach(&self) -> Option<Attached> {
-        let up = self.0.iter().filter(|node| node.is_up());
+    /// A place at the node with the fewest sessions among those that are well and `wanted`; none when none is.
+    pub(crate) fn attach(&self, wanted: impl Fn(&Node) -> bool) -> Option<Attached> {
+        let up = self.0.iter().filter(|node| node.is_up() && wanted(node));
         let node = up.min_by_key(|node| node.sessions.load(Ordering::SeqCst))?;
         node.sessions.fetch_add(1, Ordering::SeqCst);
         Some(Attached(Arc::clone(node)))
@@ -79,17 +84,18 @@ mod tests {
         let places: Vec<Place> = ["a:1", "b:2"].iter().map(|text| Place::parse(text).unwrap()).collect();
         let nodes = Nodes::new(&places);
         let host = |attached: &Attached| attached.node().place.host.clone();
-        let first = nodes.attach().unwrap();
-        let second = nodes.attach().unwrap();
+        let first = nodes.attach(|_| true).unwrap();
+        let second = nodes.attach(|_| true).unwrap();
         assert_ne!(host(&first), host(&second));
         let freed = host(&first);
         drop(first);
-        assert_eq!(host(&nodes.attach().unwrap()), freed);
+        assert_eq!(host(&nodes.attach(|_| true).unwrap()), freed);
         assert!(nodes.all()[0].set_up(false) && !nodes.all()[0].set_up(false));
-        assert_eq!(host(&nodes.attach().unwrap()), "b");
+        assert_eq!(host(&nodes.attach(|_| true).unwrap()), "b");
         nodes.all()[1].set_up(false);
-        assert!(nodes.attach().is_none());
+        assert!(nodes.attach(|_| true).is_none());
         nodes.all()[0].set_up(true);
-        assert_eq!(host(&nodes.attach().unwrap()), "a");
+        assert_eq!(host(&nodes.attach(|_| true).unwrap()), "a");
+        assert!(nodes.attach(|node| node.number > 0).is_none());
     }
 }

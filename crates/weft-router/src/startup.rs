@@ -6,6 +6,7 @@
 //!
 //! 1. The writer decides who may come in. The router shows it what the client said, and forgets it with the session.
 //! 2. A password is asked for only under TLS, or from this machine.
+//! 3. A writer that asks for no password has not looked at the one that the client gave: nobody comes in by it.
 
 use std::sync::Arc;
 
@@ -96,9 +97,11 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, parameters: &[
     let connected = Client::connect(&who.target(&shared.options.writer, &shared.options));
     let is_wrong = |error: &ClientError| error.sqlstate().starts_with("28");
     match &connected {
-        Ok(_) => shared.note_attempt(address, true),
+        Ok(writer) if shared.options.door == Door::Trust || writer.gave_password() => {
+            shared.note_attempt(address, true);
+        }
         Err(error) if is_wrong(error) => shared.note_attempt(address, false),
-        Err(_) => {}
+        _ => {}
     }
     let writer = connected.map_err(|error| match error {
         ClientError::Local(error) if !error.sqlstate().starts_with("28") => {
@@ -107,6 +110,11 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, parameters: &[
         }
         error => error,
     })?;
+    if shared.options.door == Door::Password && !writer.gave_password() {
+        let message = format!("the writer at {} trusts everybody: it asked for no password", shared.options.writer);
+        let hint = "start it with --auth scram, or the router with --auth trust";
+        return Err(Error::new(Code::InvalidAuthorization, message).hint(hint).into());
+    }
     channel.out.authentication_ok();
     let mut told: Vec<(&String, &String)> = writer.parameters().iter().collect();
     told.sort();

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_format::{Code, Error};
 use weft_kernel::fault;
 use weft_wire::client::{Client, Result};
+use weft_wire::net::Frame;
 
 use super::batch::{Expect, Message, Statement};
 use crate::faults;
@@ -13,6 +15,8 @@ use crate::nodes::Attached;
 
 /// How long nothing may come from a server before it is asked whether it is still there.
 const IDLE_TIME: Duration = Duration::from_secs(60);
+/// So much of answers is taken in before it is handed on, while something is still being sent.
+const TAKEN_BYTES: usize = 1 << 20;
 
 /// A server, as one session knows it.
 pub(super) struct Backend {
@@ -29,14 +33,38 @@ pub(super) struct Backend {
 
 impl Backend {
     pub(super) fn new(mut client: Client, attached: Option<Attached>) -> Backend {
+        let socket = client.channel().socket();
         // A machine that is gone without a word is found out by the system.
-        let _ = client.channel().socket().keep_asking(IDLE_TIME);
+        let _ = socket.keep_asking(IDLE_TIME);
+        // A socket that has no time limits is one that is gone.
+        let _ = socket.write_in_rounds();
         Backend { client, attached, prepared: HashMap::new(), given: BTreeMap::new(), token: 0 }
     }
 
     /// Whether it is not to be used any more.
     pub(super) fn is_down(&self) -> bool {
         self.client.is_broken() || self.attached.as_ref().is_some_and(|attached| !attached.node().is_up())
+    }
+
+    /// The next message; none at the end. What waits is sent, or so much of it as the server takes before it speaks.
+    pub(super) fn receive(&mut self) -> weft_format::Result<Option<Frame>> {
+        let channel = self.client.channel();
+        channel.flush_some(TAKEN_BYTES)?;
+        channel.read()
+    }
+
+    /// Makes it idle: ends the transaction that is open there, or does not use it any more.
+    pub(super) fn settle(&mut self, status: Option<u8>) {
+        let is_idle = status == Some(b'I')
+            || (status.is_some() && self.client.query("ROLLBACK").is_ok() && !self.client.in_transaction());
+        if !is_idle {
+            self.client.abandon();
+        }
+    }
+
+    /// The node's place among the nodes; none of the writer.
+    pub(super) fn number(&self) -> Option<usize> {
+        self.attached.as_ref().map(|attached| attached.node().number)
     }
 
     /// Its place, for people.
@@ -96,18 +124,21 @@ impl Backend {
         if self.has(statement) {
             return Ok(());
         }
-        let channel = self.client.channel();
-        channel.out.message(b'C', |body| body.extend_from_slice(&close(&statement.name).body));
-        channel.out.message(b'P', |body| body.extend_from_slice(&statement.parse));
-        channel.out.empty(b'S');
+        let out = &mut self.client.channel().out;
+        out.message(b'C', |body| body.extend_from_slice(&close(&statement.name).body));
+        out.message(b'P', |body| body.extend_from_slice(&statement.parse));
+        out.empty(b'S');
         let mut failed = false;
-        let gone = || weft_format::Error::new(weft_format::Code::Io, "the server ended the connection");
-        channel.flush()?;
         loop {
-            match channel.read()?.ok_or_else(gone)?.tag {
-                b'E' => failed = true,
-                b'Z' => break,
-                _ => {}
+            match self.receive() {
+                Ok(Some(frame)) if frame.tag == b'E' => failed = true,
+                Ok(Some(frame)) if frame.tag == b'Z' => break,
+                Ok(Some(_)) => {}
+                ended => {
+                    self.client.abandon();
+                    let gone = Error::new(Code::Io, "the server ended the connection");
+                    return Err(ended.err().unwrap_or(gone).into());
+                }
             }
         }
         self.note(&statement.name, (!failed).then_some(statement.generation));

@@ -33,7 +33,10 @@ pub(super) enum Expect {
     Parse(Arc<Statement>),
     Bind,
     Describe,
-    Execute,
+    /// Whether the end of the bytes of its COPY has been sent, too.
+    Execute {
+        fed: bool,
+    },
     /// Of a statement, by its name, or of a portal.
     Close(Option<String>),
     Sync,
@@ -66,8 +69,6 @@ pub(super) struct Batch {
     pub(super) bytes: usize,
     /// It ends with Query or Sync.
     pub(super) is_complete: bool,
-    /// It brings bytes of COPY with it.
-    pub(super) has_copy_data: bool,
 }
 
 impl Batch {
@@ -144,15 +145,11 @@ impl Batch {
                 Expect::Bind
             }
             b'D' => Expect::Describe,
-            b'E' => Expect::Execute,
+            b'E' => Expect::Execute { fed: false },
             b'C' => Expect::Close(None),
             b'S' => {
                 self.is_complete = true;
                 Expect::Sync
-            }
-            b'd' | b'c' | b'f' => {
-                self.has_copy_data = true;
-                Expect::Nothing
             }
             _ => Expect::Nothing,
         };

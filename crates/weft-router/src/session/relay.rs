@@ -1,14 +1,17 @@
 //! A batch on its way: sent to a server, its answers handed on to the client.
 //!
 //! ```text
-//!   to the server    1 2 3 ... 64 KiB, Flush ─▶ answers of those ─▶ the next 64 KiB ... Sync ─▶ the last answers
+//!   to the server    all messages; a Flush behind them where no Sync is. What it answers meanwhile is taken in
 //!   to the client    '1' '2' 'T' are held back until there is a row or an end: until then it may run elsewhere
+//!   COPY             Execute d d c Sync: came with their end     Execute (Sync) ─▶ 'G' ─▶ the client is read from
 //! ```
 //!
-//! 1. Never more is sent than the server takes without being read from: a long pipeline goes in pieces, with a Flush
-//!    behind each. So one thread reads from one side at a time, and none waits for the other in a circle.
+//! 1. Whoever is sent something is read from until it is sent: answers of a server while it is sent a long pipeline, and
+//!    the next messages of a client while it is sent answers. So nobody waits for anybody in a circle.
 //! 2. What a client is sent of an answer is from one server. When something was sent, the batch runs nowhere else.
-//! 3. While a server waits for COPY's bytes the client is read from; otherwise the server.
+//! 3. A server that waits for COPY's bytes, whose end was not sent, gets them from the client; otherwise the server is
+//!    read from.
+//! 4. A server whose answer is not used is read to its end, and left without a transaction, or not at all.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,10 +22,6 @@ use weft_wire::net::Channel;
 
 use super::backend::Backend;
 use super::batch::{Batch, Expect, Message, Statement};
-
-/// How much is sent before answers are read.
-const PIECE_BYTES: usize = 64 << 10;
-const PIECE_MESSAGES: usize = 256;
 
 /// How a batch ended.
 pub(super) enum Ran {
@@ -75,31 +74,20 @@ impl<'a> Relay<'a> {
     /// Sends the batch and hands on what comes back.
     pub(super) fn run(mut self) -> Ran {
         // What waits is of batches before this: what is written from here on can be taken back (relay 2).
-        if self.client.flush().is_err() {
+        if self.client.flush_both().is_err() {
             return Ran::Gone;
         }
-        let mut next = 0;
-        while next < self.batch.messages.len() {
-            next = match self.send(next) {
-                Ok(next) => next,
-                Err(_) => return self.lost(),
-            };
-            match self.answers() {
-                Ok(()) => {}
-                Err(Stop::Again(why)) => {
-                    self.client.out.clear();
-                    self.drain();
-                    return Ran::Again(why);
-                }
-                Err(Stop::Lost) => return self.lost(),
-                Err(Stop::Gone) => return Ran::Gone,
+        self.put_all();
+        match self.answers() {
+            Ok(()) => Ran::Done { status: self.status, failed: self.failed },
+            Err(Stop::Again(why)) => {
+                self.client.out.clear();
+                self.drain();
+                Ran::Again(why)
             }
-            if self.failed {
-                // Up to Sync the server passes over everything.
-                next = next.max(self.batch.messages.len() - usize::from(self.batch.is_complete));
-            }
+            Err(Stop::Lost) => self.lost(),
+            Err(Stop::Gone) => Ran::Gone,
         }
-        Ran::Done { status: self.status, failed: self.failed }
     }
 
     fn lost(self) -> Ran {
@@ -110,41 +98,39 @@ impl<'a> Relay<'a> {
         Ran::Lost { sent: self.sent }
     }
 
-    /// Reads what the server still says of a batch that failed.
+    /// Reads what the server still says of a batch that failed and runs elsewhere: it is complete, so there is an end
+    /// (relay 4).
     fn drain(&mut self) {
-        let channel = self.backend.client.channel();
-        if !self.queue.iter().any(|expect| matches!(expect, Expect::Query | Expect::Sync)) {
-            channel.out.empty(b'S');
-        }
-        let mut is_over = channel.flush().is_err();
-        let mut is_lost = is_over;
-        while !is_over {
-            match channel.read() {
-                Ok(Some(frame)) => is_over = frame.tag == b'Z',
-                _ => (is_over, is_lost) = (true, true),
+        let status = loop {
+            match self.backend.receive() {
+                Ok(Some(frame)) if frame.tag == b'Z' => {
+                    break self.backend.client.channel().body(&frame).first().copied();
+                }
+                Ok(Some(_)) => {}
+                _ => break None,
             }
-        }
-        if is_lost {
-            self.backend.client.abandon();
-        }
-        for expect in std::mem::take(&mut self.queue) {
-            if let Expect::OwnParse(statement) = expect {
-                self.backend.note(&statement.name, None);
+        };
+        self.forget_own();
+        self.backend.settle(status);
+    }
+
+    /// What was put in and is not answered was passed over: what is there under its name is not known.
+    fn forget_own(&mut self) {
+        while let Some(expect) = self.queue.pop_front_if(|expect| !matches!(expect, Expect::Sync)) {
+            match expect {
+                Expect::OwnParse(statement) => self.backend.note_forgotten(Some(&statement.name)),
+                Expect::OwnClose(name) => self.backend.note_forgotten(Some(&name)),
+                _ => {}
             }
         }
     }
 
-    /// Sends the messages from `next` on, so many as fit; the first that was not sent.
-    fn send(&mut self, next: usize) -> weft_format::Result<usize> {
-        let (mut at, begin) = (next, self.backend.client.channel().out.len());
-        let messages = &self.batch.messages;
-        while at < messages.len() && at - next < PIECE_MESSAGES {
-            if at > next && self.backend.client.channel().out.len() - begin > PIECE_BYTES {
-                break;
-            }
-            let before = if self.failed { Vec::new() } else { self.backend.before(&messages[at]) };
-            for own in &before {
-                // What is put in is there for the messages behind it in this piece, too.
+    /// Writes the messages, and what must be before them.
+    fn put_all(&mut self) {
+        let batch = self.batch;
+        for message in &batch.messages {
+            for own in &self.backend.before(message) {
+                // What is put in is there for the messages behind it, too.
                 match &own.expect {
                     Expect::OwnParse(statement) => self.backend.note(&statement.name, Some(statement.generation)),
                     Expect::OwnClose(name) => self.backend.note(name, None),
@@ -152,55 +138,57 @@ impl<'a> Relay<'a> {
                 }
                 self.put(own);
             }
-            self.put(&messages[at]);
-            at += 1;
+            self.put(message);
         }
-        let channel = self.backend.client.channel();
-        if self.batch.is_extended() && !(at == messages.len() && self.batch.is_complete) {
-            channel.out.empty(b'H');
+        if batch.is_extended() && !batch.is_complete {
+            self.backend.client.channel().out.empty(b'H');
         }
-        channel.flush()?;
-        Ok(at)
     }
 
     fn put(&mut self, message: &Message) {
         self.backend.client.channel().out.message(message.tag, |body| body.extend_from_slice(&message.body));
+        if matches!(message.tag, b'c' | b'f') {
+            self.note_fed();
+        }
         if !matches!(message.expect, Expect::Nothing) {
             self.queue.push_back(message.expect.clone());
+        }
+    }
+
+    /// The end of a COPY's bytes was sent: they are of the last Execute.
+    fn note_fed(&mut self) {
+        let last = self.queue.iter_mut().rev().find(|expect| matches!(expect, Expect::Execute { .. }));
+        if let Some(Expect::Execute { fed }) = last {
+            *fed = true;
         }
     }
 
     /// Hands on answers until all that was sent is answered.
     fn answers(&mut self) -> Result<(), Stop> {
         while !self.queue.is_empty() {
-            let channel = self.backend.client.channel();
-            let Ok(Some(frame)) = channel.read() else { return Err(Stop::Lost) };
-            let body = channel.body(&frame);
-            let first = self.queue.front();
-            let is_own = match (frame.tag, first) {
-                (b'1', Some(Expect::OwnParse(_))) | (b'3', Some(Expect::OwnClose(_))) => true,
-                (b'E', _) => {
-                    let report = Report::read(body);
-                    return_if_no_answer(&report, self.is_no_answer.filter(|_| !self.sent))?;
-                    let ends = report.severity() != "ERROR";
-                    if ends && self.backend.attached.is_some() {
-                        return Err(Stop::Lost);
-                    }
-                    false
+            let Ok(Some(frame)) = self.backend.receive() else { return Err(Stop::Lost) };
+            let body = self.backend.client.channel().body(&frame);
+            let is_own = matches!(
+                (frame.tag, self.queue.front()),
+                (b'1', Some(Expect::OwnParse(_))) | (b'3', Some(Expect::OwnClose(_)))
+            );
+            if frame.tag == b'E' {
+                let report = Report::read(body);
+                return_if_no_answer(&report, self.is_no_answer.filter(|_| !self.sent))?;
+                if report.severity() != "ERROR" && self.backend.attached.is_some() {
+                    return Err(Stop::Lost);
                 }
-                _ => false,
-            };
-            if frame.tag == b'Z'
-                && let Some(notice) = self.notice.take()
-            {
-                self.client.out.notice(&notice);
+            }
+            if frame.tag == b'Z' {
+                self.status = body.first().copied();
+                if let Some(notice) = self.notice.take() {
+                    self.client.out.notice(&notice);
+                }
             }
             if !is_own {
                 self.client.out.message(frame.tag, |out| out.extend_from_slice(body));
             }
-            if frame.tag == b'Z' {
-                self.status = body.first().copied();
-            }
+            let wants_bytes = frame.tag == b'G' && !matches!(self.queue.front(), Some(Expect::Execute { fed: true }));
             let has_more = self.backend.client.channel().next_tag().is_some();
             self.note(frame.tag);
             // Row, end, error, notice, COPY: from here on the answer is this server's.
@@ -208,13 +196,14 @@ impl<'a> Relay<'a> {
             let is_due = self.client.wants_flush() || (is_answer && !has_more);
             if (is_due && !self.queue.is_empty()) || frame.tag == b'G' {
                 self.sent = true;
-                self.client.flush().map_err(|_| Stop::Gone)?;
+                self.client.flush_both().map_err(|_| Stop::Gone)?;
             }
-            if frame.tag == b'G' && !self.batch.has_copy_data {
+            if wants_bytes {
                 self.copy_in()?;
             }
         }
-        Ok(())
+        // A Flush without anything to answer.
+        self.backend.client.channel().flush_both().map_err(|_| Stop::Lost)
     }
 
     /// What an answer means for what is still to come, and for names.
@@ -234,12 +223,7 @@ impl<'a> Relay<'a> {
             }
             (b'E', _) => {
                 self.failed = true;
-                // What was put in and is not answered is not there.
-                while let Some(expect) = self.queue.pop_front_if(|expect| !matches!(expect, Expect::Sync)) {
-                    if let Expect::OwnParse(statement) = expect {
-                        self.backend.note(&statement.name, None);
-                    }
-                }
+                self.forget_own();
                 return;
             }
             _ => {}
@@ -250,7 +234,7 @@ impl<'a> Relay<'a> {
             Some(Expect::Bind) => tag == b'2',
             Some(Expect::Close(_) | Expect::OwnClose(_)) => tag == b'3',
             Some(Expect::Describe) => tag == b'T' || tag == b'n',
-            Some(Expect::Execute) => b"CIs".contains(&tag),
+            Some(Expect::Execute { .. }) => b"CIs".contains(&tag),
             Some(Expect::Nothing) | None => false,
         };
         if is_over {
@@ -261,6 +245,8 @@ impl<'a> Relay<'a> {
     /// Hands on the client's bytes of COPY (relay 3). A Sync that came before them counts for nothing: the one behind
     /// them does.
     fn copy_in(&mut self) -> Result<(), Stop> {
+        // The server has taken all that was sent before it answered: a Sync among it has no answer.
+        let waits_for_sync = self.queue.iter().any(|expect| matches!(expect, Expect::Sync));
         let mut ended = false;
         loop {
             let Ok(Some(frame)) = self.client.read() else { return Err(Stop::Gone) };
@@ -275,11 +261,11 @@ impl<'a> Relay<'a> {
             }
             let is_end = matches!(frame.tag, b'c' | b'f');
             if is_end || ended || channel.wants_flush() || self.client.next_tag().is_none() {
-                channel.flush().map_err(|_| Stop::Lost)?;
+                channel.flush_both().map_err(|_| Stop::Lost)?;
             }
             ended |= is_end;
-            let waits_for_sync = self.queue.iter().any(|expect| matches!(expect, Expect::Sync));
             if ended && (!waits_for_sync || frame.tag == b'S') {
+                self.note_fed();
                 return Ok(());
             }
         }

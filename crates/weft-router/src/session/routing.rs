@@ -13,6 +13,7 @@ use weft_wire::net::{Channel, Frame};
 use super::backend::Backend;
 use super::batch::{Batch, Statement};
 use super::decide::{Side, outside, refused_on_node};
+use super::patience::Patience;
 use super::relay::{Ran, Relay};
 use super::settings::Known;
 use super::{Who, report};
@@ -25,6 +26,8 @@ const KEPT_BYTES_MAX: usize = 1 << 20;
 /// Texts whose routes are remembered, and the longest of them, bytes.
 const TEXTS_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 4096;
+/// What waits for everything that a session wants to see, and for nothing else.
+const SHOWN: &str = "SELECT weft_published_commit()";
 /// What fails a transaction without doing anything else.
 const FAILING: &str = "ROLLBACK TO SAVEPOINT \"weft route\"";
 
@@ -59,6 +62,7 @@ pub(crate) struct Session {
     /// Reads may be as old as the node.
     no_promise: bool,
     had_node: bool,
+    patience: Patience,
 }
 
 /// Why a session ends.
@@ -107,11 +111,14 @@ impl Session {
             token: 0,
             sticks: false,
             had_node: false,
+            patience: Patience::default(),
         }
     }
 
     /// Serves the client until it goes, or the session cannot go on.
     pub(crate) fn run(mut self) {
+        // A client that is gone already is found gone by the first read.
+        let _ = self.client.socket().write_in_rounds();
         match self.serve() {
             Ok(()) | Err(End::Gone) => return,
             Err(End::Told { sqlstate, message }) => {
@@ -121,13 +128,13 @@ impl Session {
             Err(End::Failed(error)) => self.client.out.fatal(&error),
         }
         // A client that is gone already is not told.
-        let _ = self.client.flush();
+        let _ = self.client.flush_both();
     }
 
     fn serve(&mut self) -> Result<(), End> {
         loop {
             if self.client.next_tag().is_none() {
-                self.client.flush()?;
+                self.client.flush_both()?;
             }
             let read = self.client.read();
             if self.shared.is_closing() {
@@ -193,7 +200,7 @@ impl Session {
             }
             b'H' => {
                 self.part()?;
-                self.client.flush()?;
+                self.client.flush_both()?;
             }
             _ if self.open.bytes > KEPT_BYTES_MAX => self.part()?,
             _ => {}
@@ -240,7 +247,8 @@ impl Session {
         if self.told == Some(Side::Node) && self.status == b'I' {
             self.tell_writer()?;
         }
-        if side == Side::Node && self.pipe.is_none() && self.ready_node()? {
+        let begins = matches!(batch.runs.last(), Some(Routed { kind: Kind::Begin { .. }, .. }));
+        if side == Side::Node && self.pipe.is_none() && self.ready_node(begins)? {
             return self.run_on_node(batch);
         }
         self.run_on_writer(batch)
@@ -286,7 +294,7 @@ impl Session {
     fn run_on_node(&mut self, batch: &Batch) -> Result<(), End> {
         let was_idle = self.status == b'I';
         if self.prepare_named(batch, Side::Node).is_err() {
-            self.leave_node(true);
+            self.lost_node();
         }
         let notice = self.notice(batch, Side::Node);
         let Some(node) = &mut self.node else { return self.lose(batch, was_idle) };
@@ -310,15 +318,25 @@ impl Session {
                     }
                 }
                 self.note_done(batch, Side::Node, status, failed, was_idle);
+                if self.told == Some(Side::Node) && self.status == b'I' {
+                    // Now, while the node is there.
+                    self.tell_writer()?;
+                }
                 Ok(())
             }
             Ran::Gone => {
                 node.client.abandon();
                 Err(End::Gone)
             }
-            Ran::Again(_) => self.run_on_writer(batch),
+            Ran::Again(why) => {
+                if node.client.is_broken() {
+                    self.shared.options.log.info("node_left", &[("node", &node.place()), ("message", &why)]);
+                    self.lost_node();
+                }
+                self.run_on_writer(batch)
+            }
             Ran::Lost { sent } => {
-                self.leave_node(true);
+                self.lost_node();
                 match was_idle && batch.is_complete && !sent {
                     true => self.run_on_writer(batch),
                     false => self.lose(batch, was_idle),
@@ -333,6 +351,9 @@ impl Session {
         if let Some(status) = status {
             (self.status, self.at) = (status, side);
         }
+        if let (Side::Node, Some(number)) = (side, self.node.as_ref().and_then(Backend::number)) {
+            self.patience.served(number);
+        }
         let is_idle = was_idle && self.status == b'I';
         for statement in &batch.runs {
             match &statement.kind {
@@ -343,7 +364,7 @@ impl Session {
                 Kind::Discard if !failed => {
                     self.statements.clear();
                     self.writer.forget_all();
-                    self.leave_node(false);
+                    self.node = None;
                     (self.sticks, self.told) = (false, Some(Side::Writer));
                     self.no_promise = self.who.begins_stale;
                 }
@@ -355,6 +376,10 @@ impl Session {
 
     /// Makes a side have the statements that SQL names, and notes that it may have lost them.
     fn prepare_named(&mut self, batch: &Batch, side: Side) -> Result<(), ClientError> {
+        if self.pipe.is_some() && batch.is_extended() {
+            // A Sync here would end the transaction that the messages before this have made.
+            return Ok(());
+        }
         let backend = match (side, &mut self.node) {
             (Side::Node, Some(node)) => node,
             _ => &mut self.writer,
@@ -396,44 +421,58 @@ impl Session {
     }
 
     /// `freshness = none` counts where it surely holds: `own writes` is told alike, so the text is what tells them
-    /// apart, and one that may be rolled back is none.
+    /// apart, and one that may be rolled back is none. SET LOCAL ends with its transaction, which is at one place.
     fn note_promise(&mut self, assignments: &[Assignment], holds: bool) {
-        for Assignment { name, value } in assignments {
+        for Assignment { name, value, is_local } in assignments {
             match name.as_deref() {
+                _ if *is_local => {}
                 Some("freshness") => {
                     let is_none = value.as_ref().is_some_and(|value| value.trim().eq_ignore_ascii_case("none"));
                     self.no_promise = holds && is_none;
                 }
-                None => self.no_promise &= holds,
+                None => self.no_promise = holds && self.who.begins_stale,
                 _ => {}
             }
         }
     }
 
-    /// Makes a node ready for a read: connected, told the settings, waiting for what the session must see. False when
-    /// none can be.
-    fn ready_node(&mut self) -> Result<bool, End> {
-        if self.node.as_ref().is_some_and(Backend::is_down) {
-            self.leave_node(false);
-        }
-        while self.node.is_none() {
-            let Some(attached) = self.shared.nodes.attach() else { return Ok(false) };
-            let target = self.who.target(&attached.node().place, &self.shared.options);
-            match Client::connect(&target) {
+    /// Connects to a node: the one with the fewest sessions that is well and has not just refused this one. False when
+    /// there is none.
+    fn connect_node(&mut self) -> bool {
+        loop {
+            let (patience, now) = (&self.patience, self.shared.env.clock.monotonic_nanos());
+            let attached = self.shared.nodes.attach(|node| !patience.rests(node.number, now));
+            let Some(attached) = attached else { return false };
+            match Client::connect(&self.who.target(&attached.node().place, &self.shared.options)) {
                 Ok(client) => {
+                    // The node before may have shown more.
                     self.stale |= self.had_node;
                     self.had_node = true;
                     self.node = Some(Backend::new(client, Some(attached)));
+                    return true;
                 }
                 Err(error) => {
-                    let place = &attached.node().place;
-                    self.shared.options.log.warn("node_refused", &[("node", place), ("message", &error)]);
-                    if matches!(error, ClientError::Server(_)) && !error.sqlstate().starts_with("57") {
-                        return Ok(false);
+                    let (log, node) = (&self.shared.options.log, attached.node());
+                    log.warn("node_refused", &[("node", &node.place), ("message", &error)]);
+                    self.patience.refused(node.number, now);
+                    // Nodes 1: what a server says, it says to this session.
+                    let is_silent = matches!(&error, ClientError::Local(local) if local.code() == Code::Io);
+                    if is_silent && node.set_up(false) {
+                        log.warn("node_down", &[("node", &node.place), ("reason", &error)]);
                     }
-                    attached.node().set_up(false);
                 }
             }
+        }
+    }
+
+    /// Makes a node ready for a read: connected, told the settings, waiting for what the session must see. It shows that
+    /// before a transaction `begins`, which cannot go elsewhere later. False when none can be.
+    fn ready_node(&mut self, begins: bool) -> Result<bool, End> {
+        if self.node.as_ref().is_some_and(Backend::is_down) {
+            self.node = None;
+        }
+        if self.node.is_none() && !self.connect_node() {
+            return Ok(false);
         }
         let asks_position = self.stale && !self.no_promise;
         let asks_settings = self.told == Some(Side::Writer);
@@ -451,12 +490,27 @@ impl Session {
         }
         let token = if self.no_promise || fault::active(faults::FORGET_TOKEN) { 0 } else { self.token };
         let Some(node) = &mut self.node else { return Ok(false) };
-        if self.known.tell(node, token).is_err() {
-            // It has settings that the writer's session has not got, or is gone.
-            self.leave_node(false);
-            return Ok(false);
+        let mut told = self.known.tell(node, token);
+        let is_told = told.is_ok();
+        if begins && is_told {
+            told = show(node);
         }
-        Ok(true)
+        let is_settled = !node.client.in_transaction();
+        match told {
+            Ok(()) if is_settled => Ok(true),
+            // Another node would be as late. Where what is late fails, the transaction's statements say so themselves.
+            Err(ClientError::Server(report)) if is_settled && is_late(&report) => {
+                Ok(is_told && self.shared.options.when_late != WhenLate::Writer)
+            }
+            told => {
+                // It has settings that the writer's session has not got, or is gone.
+                let why =
+                    told.err().map_or_else(|| "a transaction is open there".to_owned(), |error| error.to_string());
+                self.shared.options.log.warn("node_refused", &[("node", &node.place()), ("message", &why)]);
+                self.lost_node();
+                Ok(false)
+            }
+        }
     }
 
     /// Tells the writer what was set on the node.
@@ -470,15 +524,11 @@ impl Session {
         Ok(())
     }
 
-    /// Leaves the node: the next read takes the one that has the fewest sessions.
-    fn leave_node(&mut self, is_gone: bool) {
-        if let Some(node) = self.node.take()
-            && is_gone
-            && let Some(attached) = &node.attached
-            && attached.node().set_up(false)
-        {
-            let place = &attached.node().place;
-            self.shared.options.log.warn("node_lost", &[("node", place)]);
+    /// Leaves a node that ended the connection, or refused what it must be told, and leaves it alone for a while. Others
+    /// go on there (nodes 1).
+    fn lost_node(&mut self) {
+        if let Some(number) = self.node.take().as_ref().and_then(Backend::number) {
+            self.patience.refused(number, self.shared.env.clock.monotonic_nanos());
         }
     }
 
@@ -507,7 +557,7 @@ impl Session {
             node.client.is_failed()
         });
         if !failed {
-            self.leave_node(true);
+            self.lost_node();
             return self.lose(batch, false);
         }
         self.status = b'E';
@@ -525,6 +575,11 @@ impl Session {
             self.client.out.message(b'Z', |body| body.push(status));
         }
     }
+}
+
+/// Waits until a node shows what its session wants to see.
+fn show(node: &mut Backend) -> Result<(), ClientError> {
+    node.client.query(SHOWN).map(drop)
 }
 
 fn lost_writer(error: &impl std::fmt::Display) -> End {

@@ -4,6 +4,7 @@
 //!   SET timezone = 'UTC'        writer     watched: timezone; the writer's value counts
 //!   BEGIN; SET timezone = 'CET'; ROLLBACK  the same: what counts is asked when the transaction has ended
 //!   SELECT ...                  before it: writer, what is timezone now? 'UTC' ─▶ node: set_config('timezone', 'UTC')
+//!   INSERT ... set_config(...)  the session stays at the writer: which settings it set is not in the text
 //! ```
 //!
 //! 1. Which settings differ is noted from the statements' texts; what they are is asked of the connection that was
@@ -23,7 +24,8 @@ use super::backend::Backend;
 const ROLE: &str = "role";
 /// The router's own: it is told together with what the session asked for.
 const TOKEN: &str = "freshness_token";
-const POSITION: &str = "SELECT weft_commit_at(now())";
+/// What a statement that begins now on the writer sees. It is a number, no time: no clock has a say in it.
+const POSITION: &str = "SELECT weft_published_commit()";
 
 /// What is known of a session's settings.
 #[derive(Default)]
@@ -42,7 +44,7 @@ impl Known {
 
     /// Notes a value without asking for it: a deliberate bug.
     pub(super) fn believe(&mut self, assignments: &[Assignment]) {
-        for Assignment { name, value } in assignments {
+        for Assignment { name, value, .. } in assignments {
             if let (Some(name), Some(value)) = (name, value) {
                 self.values.insert(name.clone(), Some(value.clone()));
             }
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn the_later_token_counts() {
         let mut known = Known::default();
-        known.watch(&[Assignment { name: Some(TOKEN.into()), value: None }]);
+        known.watch(&[Assignment { name: Some(TOKEN.into()), value: None, is_local: false }]);
         assert_eq!(known.token(), 0);
         known.values.insert(TOKEN.into(), Some("1042".into()));
         assert_eq!(known.token(), 1042);

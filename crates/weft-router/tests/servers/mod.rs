@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 pub mod checks;
+pub mod fake;
 pub mod wire;
 
 use std::io::{BufRead, BufReader};

@@ -52,6 +52,8 @@ pub struct Assignment {
     pub name: Option<String>,
     /// The value, where it is a single constant.
     pub value: Option<String>,
+    /// It holds to the end of the transaction; outside of one not at all.
+    pub is_local: bool,
 }
 
 /// A statement's kind, and why it is that.

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, Query, Select,
-    TableFactor, Value, Visitor,
+    Statement, TableFactor, Value, Visitor,
 };
 use weft_expr::builtins::{self, Volatility};
-use weft_walk::Visit;
+use weft_walk::{Visit, visit_expressions};
 
 use super::kind::{Assignment, Kind, READ_LOCKS, Routed};
 use crate::expr::function_name;
@@ -66,6 +66,15 @@ pub(super) fn of_query(query: &Query) -> Routed {
         return Routed { kind: Kind::Set(looking.settings), reason: "it calls set_config" };
     }
     looking.found.unwrap_or(Routed { kind: Kind::Read, reason: "it only reads" })
+}
+
+/// Whether a statement calls set_config, anywhere.
+pub(super) fn calls_set_config(statement: &Statement) -> bool {
+    let calls = |expr: &Expr| match expr {
+        Expr::Function(call) if function_name(call) == "set_config" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(statement, calls).is_break()
 }
 
 /// What a query of a relation is.
@@ -149,7 +158,10 @@ impl Looking {
         };
         let FunctionArguments::List(list) = &call.args else { return ControlFlow::Continue(()) };
         match list.args.first().and_then(constant) {
-            Some(name) => self.settings.push(Assignment { name: Some(name.to_lowercase()), value: None }),
+            Some(name) => {
+                let name = Some(name.to_lowercase());
+                self.settings.push(Assignment { name, value: None, is_local: false });
+            }
             None => {
                 let reason = "it sets a setting whose name is not in the text";
                 return ControlFlow::Break(Routed { kind: Kind::Sticks, reason });

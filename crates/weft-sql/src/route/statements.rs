@@ -1,7 +1,7 @@
 //! What each kind of statement is; queries are looked into by `reads`.
 
 use sqlparser::ast::{
-    CopySource, CopyTarget, DiscardObject, Expr, Reset, Set, Statement, TransactionAccessMode,
+    ContextModifier, CopySource, CopyTarget, DiscardObject, Expr, Reset, Set, Statement, TransactionAccessMode,
     TransactionIsolationLevel, TransactionMode, Value,
 };
 
@@ -24,7 +24,19 @@ pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
     if may_make && names_temporary(text) {
         return Routed::new(Kind::Sticks, "it may make a temporary relation");
     }
+    if sets_beside(parsed, &routed.kind, text) {
+        return Routed::new(Kind::Sticks, "it calls set_config beside something else");
+    }
     routed
+}
+
+/// Whether a statement that is more than its settings may set one: which it is, and whether it did, is not told.
+fn sets_beside(parsed: &Parsed, kind: &Kind, text: &str) -> bool {
+    match (parsed, kind) {
+        (_, Kind::Set(_) | Kind::Read | Kind::Prepared { .. }) => false,
+        (Parsed::Sql { statement, .. }, _) => reads::calls_set_config(statement),
+        _ => text.to_lowercase().contains("set_config"),
+    }
 }
 
 fn changes_rows(statement: &Statement) -> bool {
@@ -47,12 +59,12 @@ fn names_temporary(text: &str) -> bool {
 fn of_own(own: &Own) -> Routed {
     match own {
         Own::SetConfig(name, value, local) => {
-            let value = (!local).then(|| value.clone());
-            set(vec![Assignment { name: Some(name.to_lowercase()), value }])
+            let value = Some(value.clone());
+            set(vec![Assignment { name: Some(name.to_lowercase()), value, is_local: *local }])
         }
         Own::Rights(rights) => match &**rights {
-            RightsStatement::SetRole(role, _) => {
-                set(vec![Assignment { name: Some("role".into()), value: role.clone() }])
+            RightsStatement::SetRole(role, local) => {
+                set(vec![Assignment { name: Some("role".into()), value: role.clone(), is_local: *local }])
             }
             RightsStatement::SetAuthorization(..) => Routed::new(Kind::Sticks, "it changes who the session is"),
             _ => Routed::new(Kind::Write, "it changes rights"),
@@ -97,10 +109,10 @@ fn of_statement(statement: &Statement) -> Routed {
         },
         Statement::Set(set) => of_set(set),
         Statement::Reset(reset) => match &reset.reset {
-            Reset::ALL => set(vec![Assignment { name: None, value: None }]),
+            Reset::ALL => set(vec![Assignment { name: None, value: None, is_local: false }]),
             Reset::ConfigurationParameter(name) => {
                 let name = name.to_string().to_lowercase();
-                set(vec![Assignment { name: Some(name), value: None }])
+                set(vec![Assignment { name: Some(name), value: None, is_local: false }])
             }
         },
         Statement::Discard { object_type: DiscardObject::ALL } => {
@@ -148,17 +160,20 @@ fn of_set(statement: &Set) -> Routed {
         Expr::Identifier(word) => Some(word.value.clone()),
         _ => None,
     };
-    let one = |name: &str, value: Option<String>| set(vec![Assignment { name: Some(name.into()), value }]);
+    let one = |name: &str, value: Option<String>, is_local: bool| {
+        set(vec![Assignment { name: Some(name.to_lowercase()), value, is_local }])
+    };
+    let local = |scope: &Option<ContextModifier>| matches!(scope, Some(ContextModifier::Local));
     match statement {
-        Set::SingleAssignment { variable, values, .. } => match &values[..] {
-            [value] => one(&variable.to_string().to_lowercase(), constant(value)),
-            _ => one(&variable.to_string().to_lowercase(), None),
+        Set::SingleAssignment { scope, variable, values, .. } => match &values[..] {
+            [value] => one(&variable.to_string(), constant(value), local(scope)),
+            _ => one(&variable.to_string(), None, local(scope)),
         },
-        Set::SetTimeZone { .. } => one("timezone", None),
-        Set::SetNames { .. } | Set::SetNamesDefault { .. } => one("client_encoding", None),
-        Set::SetRole { .. } => one("role", None),
+        Set::SetTimeZone { local, .. } => one("timezone", None, *local),
+        Set::SetNames { .. } | Set::SetNamesDefault { .. } => one("client_encoding", None, false),
+        Set::SetRole { context_modifier, .. } => one("role", None, local(context_modifier)),
         Set::SetTransaction { session: true, .. } => set(["isolation", "read_only"]
-            .map(|mode| Assignment { name: Some(format!("default_transaction_{mode}")), value: None })
+            .map(|mode| Assignment { name: Some(format!("default_transaction_{mode}")), value: None, is_local: false })
             .to_vec()),
         Set::SetTransaction { .. } => Routed::new(Kind::Within, "it is about the transaction that is open"),
         _ => Routed::new(Kind::Sticks, "it sets something that nodes cannot be told"),

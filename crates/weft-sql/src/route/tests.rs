@@ -94,6 +94,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("SELECT pg_backend_pid()", "Elsewhere"),
     ("SELECT pg_is_in_recovery()", "Elsewhere"),
     ("SELECT weft_last_commit()", "Elsewhere"),
+    ("SELECT weft_published_commit()", "Elsewhere"),
     ("SELECT current_setting('a.b')", "Elsewhere"),
     ("SELECT my_function(v) FROM t", "Elsewhere"),
     ("SELECT public.lower('A')", "Elsewhere"),
@@ -110,6 +111,15 @@ const OTHERS: &[(&str, &str)] = &[
     ("LISTEN jobs", "Sticks"),
     ("SET SESSION AUTHORIZATION ann", "Sticks"),
     ("SELECT set_config(a, b, false) FROM t", "Sticks"),
+    // A setting beside something else: which one counts is not told.
+    ("INSERT INTO t VALUES (length(set_config('a.b', 'c', false)))", "Sticks"),
+    ("WITH x AS (INSERT INTO t VALUES (1) RETURNING id) SELECT set_config('a.b', 'c', false)", "Sticks"),
+    ("SELECT nextval('s'), set_config('a.b', 'c', false)", "Sticks"),
+    ("SELECT pg_advisory_lock(1), pg_catalog.set_config('a.b', 'c', false)", "Sticks"),
+    ("UPDATE t SET v = 1 RETURNING set_config('a.b', 'c', false)", "Sticks"),
+    ("CREATE TABLE t AS SELECT set_config('a.b', 'c', false)", "Sticks"),
+    ("CREATE FUNCTION f() RETURNS text LANGUAGE sql AS 'SELECT set_config(''a.b'', ''c'', false)'", "Sticks"),
+    ("SELECT set_config('a.b', 'c', false); INSERT INTO t VALUES ('set_config')", "Write"),
     ("PREPARE p AS SELECT 1", "Prepared"),
     ("EXECUTE p", "Prepared"),
     ("DEALLOCATE p", "Prepared"),
@@ -189,4 +199,17 @@ fn settings_are_named() {
     assert_eq!(named("SELECT set_config('App.User', 'ann', false)"), one("app.user", Some("ann")));
     let texts = named("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY");
     assert_eq!(texts.len(), 2);
+    for (text, is_local) in [
+        ("SET LOCAL freshness = 'none'", true),
+        ("SET SESSION freshness = 'none'", false),
+        ("SET freshness TO 'none'", false),
+        ("SELECT set_config('freshness', 'none', true)", true),
+        ("SELECT set_config('freshness', 'none', false)", false),
+        ("SET LOCAL TIME ZONE 'UTC'", true),
+        ("SET LOCAL ROLE ann", true),
+        ("RESET freshness", false),
+    ] {
+        let Kind::Set(set) = routed(text).remove(0).kind else { panic!("{text}") };
+        assert_eq!(set[0].is_local, is_local, "{text}");
+    }
 }

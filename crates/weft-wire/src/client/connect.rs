@@ -24,6 +24,8 @@ pub struct Client {
     pub(super) notices: Vec<Report>,
     /// `I` idle, `T` in a transaction, `E` in a failed one.
     pub(super) status: u8,
+    /// The server asked for the password, and took it.
+    pub(super) gave_password: bool,
     /// The protocol broke: nothing more is read or written (client 3).
     pub(super) broken: bool,
 }
@@ -45,6 +47,7 @@ impl Client {
             parameters: HashMap::new(),
             notices: Vec::new(),
             status: b'I',
+            gave_password: false,
             broken: false,
         };
         client.begin_session()?;
@@ -83,6 +86,11 @@ impl Client {
     /// Whether what is sent is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.channel.is_encrypted()
+    }
+
+    /// Whether the server asked for the password, and took it; one that trusts everybody does not ask.
+    pub fn gave_password(&self) -> bool {
+        self.gave_password
     }
 
     /// Where this is a connection to.
@@ -145,7 +153,10 @@ impl Client {
                     return Err(Error::new(Code::InvalidAuthorization, message).into());
                 }
                 (0, _) => return Ok(()),
-                (3, None) => self.send_cleartext()?,
+                (3, None) => {
+                    self.send_cleartext()?;
+                    self.gave_password = true;
+                }
                 (10, None) => prover = Some(self.begin_scram(data)?),
                 (11, Some(prover)) => {
                     let last = prover.prove(data)?;
@@ -153,7 +164,7 @@ impl Client {
                 }
                 (12, Some(prover)) => {
                     prover.verify(data)?;
-                    proved = true;
+                    (proved, self.gave_password) = (true, true);
                 }
                 (5, _) => {
                     let error = Error::new(Code::FeatureNotSupported, "the server asks for an MD5 password");

@@ -7,13 +7,15 @@
 //!
 //! 1. A length is tested before memory is taken for it: at most 1 GiB for a message, 10,000 bytes before the session
 //!    begins, and the buffer grows with what has arrived, not with what is announced.
+//! 2. Two sides that both send, and read only when they have sent, wait for each other once the buffers between them are
+//!    full. [`Channel::flush_both`] takes in what comes while it sends.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
 use weft_format::{Error, Result};
 
-use super::transport::{Socket, Transport};
+use super::transport::{ROUNDS_MAX, Socket, Transport};
 use crate::protocol::{Fields, Out};
 
 /// The largest message of a client, and the largest before the session begins, bytes.
@@ -24,6 +26,8 @@ const FLUSH_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 16 << 10;
 /// What is kept of a buffer that grew.
 const KEPT_BYTES_MAX: usize = 1 << 18;
+/// How much is taken in while something is sent; who sends more than that, and reads nothing, waits for himself.
+const TAKEN_BYTES_MAX: usize = 16 << 20;
 
 /// A connection's bytes in both directions.
 pub struct Channel {
@@ -35,6 +39,8 @@ pub struct Channel {
     arrived: Range<usize>,
     /// What waits to be sent.
     pub out: Out,
+    /// So many bytes of it are sent already.
+    sent: usize,
 }
 
 /// A message: its tag, and where its body lies in the channel's input until the next is taken.
@@ -56,7 +62,7 @@ impl Channel {
     }
 
     fn to(peer: &'static str, transport: Transport) -> Channel {
-        Channel { transport, peer, input: vec![0; READ_BYTES], arrived: 0..0, out: Out::default() }
+        Channel { transport, peer, input: vec![0; READ_BYTES], arrived: 0..0, out: Out::default(), sent: 0 }
     }
 
     /// The socket below.
@@ -171,7 +177,8 @@ impl Channel {
 
     /// Moves what has arrived to the front, or doubles the buffer when it is full (channel 1).
     fn make_room(&mut self) {
-        if self.arrived.start > 0 {
+        // A little room at the front is not worth a move of all.
+        if self.arrived.start > self.arrived.len() / 2 {
             self.input.copy_within(self.arrived.clone(), 0);
             self.arrived = 0..self.arrived.len();
         } else {
@@ -189,8 +196,132 @@ impl Channel {
         if self.out.is_empty() {
             return Ok(());
         }
-        let sent = self.transport.write_all(self.out.bytes()).and_then(|()| self.transport.flush());
+        let sent = self.transport.write_all(&self.out.bytes()[self.sent..]).and_then(|()| self.transport.flush());
+        self.forget_out();
+        sent.map_err(|error| self.write_failed(&error))
+    }
+
+    /// Sends what waits, and takes in what comes meanwhile (channel 2). It needs a socket that
+    /// [writes in rounds](Socket::write_in_rounds). Bodies of frames that were taken are no more.
+    pub fn flush_both(&mut self) -> Result<()> {
+        self.send_rounds(None).map(drop)
+    }
+
+    /// The same; false as soon as so many bytes have come that they are to be taken before the rest is sent.
+    pub fn flush_some(&mut self, most: usize) -> Result<bool> {
+        self.send_rounds(Some(most))
+    }
+
+    fn send_rounds(&mut self, most: Option<usize>) -> Result<bool> {
+        let mut rounds = 0;
+        while !self.out.is_empty() {
+            let unsent = &self.out.bytes()[self.sent..];
+            let moved = match unsent {
+                [] => self.transport.flush().map(|()| 0),
+                unsent => self.transport.write(unsent),
+            };
+            let is_all = unsent.is_empty();
+            match moved {
+                Ok(_) if is_all => self.forget_out(),
+                Ok(0) => return Err(self.broken(&io::ErrorKind::WriteZero.into())),
+                Ok(n) => (self.sent, rounds) = (self.sent + n, 0),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    if most.is_some_and(|most| self.arrived.len() >= most) {
+                        return Ok(false);
+                    }
+                    rounds = if self.take_in()? { 0 } else { rounds + 1 };
+                    if rounds > ROUNDS_MAX {
+                        return Err(self.broken(&error));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.broken(&error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes in what has arrived, without waiting; whether anything had.
+    fn take_in(&mut self) -> Result<bool> {
+        if self.arrived.len() >= TAKEN_BYTES_MAX {
+            return Ok(false);
+        }
+        if self.arrived.end == self.input.len() {
+            self.make_room();
+        }
+        match self.transport.read_arrived(&mut self.input[self.arrived.end..]) {
+            // The end is met again by who reads.
+            Ok(0) => Ok(false),
+            Ok(n) => {
+                self.arrived.end += n;
+                Ok(true)
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            Err(error) => Err(Error::io(format!("reading from the {}", self.peer), &error)),
+        }
+    }
+
+    fn forget_out(&mut self) {
         self.out.clear();
-        sent.map_err(|error| Error::io(format!("writing to the {}", self.peer), &error))
+        self.sent = 0;
+    }
+
+    fn broken(&mut self, error: &io::Error) -> Error {
+        self.forget_out();
+        self.write_failed(error)
+    }
+
+    fn write_failed(&self, error: &io::Error) -> Error {
+        Error::io(format!("writing to the {}", self.peer), error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn two_sides_that_both_send_do_not_wait_for_each_other() {
+        let (here, there) = UnixStream::pair().unwrap();
+        let ends = [here, there].map(|stream| {
+            let socket = Socket::Unix(stream);
+            socket.write_in_rounds().unwrap();
+            let mut channel = Channel::new(Transport::Plain(socket));
+            for at in 0..200u32 {
+                let body = [&at.to_be_bytes()[..], &[7; 20_000]].concat();
+                channel.out.message(b'd', |out| out.extend_from_slice(&body));
+            }
+            std::thread::spawn(move || {
+                channel.flush_both().unwrap();
+                for at in 0..200u32 {
+                    let frame = channel.read().unwrap().unwrap();
+                    assert_eq!((frame.tag, &channel.body(&frame)[..4]), (b'd', &at.to_be_bytes()[..]));
+                }
+                channel
+            })
+        });
+        for end in ends {
+            end.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_came_meanwhile_is_taken_before_the_rest_is_sent() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let socket = Socket::Unix(here);
+        socket.write_in_rounds().unwrap();
+        let mut channel = Channel::new(Transport::Plain(socket));
+        channel.out.message(b'd', |out| out.extend_from_slice(&vec![7; 4 << 20]));
+        there.write_all(b"Z\0\0\0\x05I").unwrap();
+        assert!(!channel.flush_some(1).unwrap());
+        assert_eq!(channel.read().unwrap().unwrap().tag, b'Z');
+        let reads = std::thread::spawn(move || {
+            let mut message = vec![0; 5 + (4 << 20)];
+            there.read_exact(&mut message).unwrap();
+            message[0]
+        });
+        assert!(channel.flush_some(1).unwrap() && channel.out.is_empty());
+        assert_eq!(reads.join().unwrap(), b'd');
     }
 }

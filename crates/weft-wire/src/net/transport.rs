@@ -11,6 +11,11 @@ use weft_env::{keep_asking, receive_arrived};
 /// How often a thread that waits for bytes gives its core away before it sleeps. Measured in docs/benchmarks/server.md.
 const YIELDS: usize = 2;
 
+/// How long a write in rounds waits before its thread looks at what has come.
+const ROUND: Duration = Duration::from_millis(10);
+/// So many rounds in which nothing moved, and the other side is taken for gone: ten minutes.
+pub(super) const ROUNDS_MAX: usize = 60_000;
+
 /// A connected socket. Clones are the same socket.
 #[derive(Debug)]
 pub enum Socket {
@@ -86,6 +91,12 @@ impl Socket {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout),
             Socket::Unix(stream) => stream.set_read_timeout(timeout),
         }
+    }
+
+    /// Lets a write that cannot go on give up soon, so that its thread can look at what comes meanwhile
+    /// ([`Channel::flush_both`](super::Channel::flush_both)).
+    pub fn write_in_rounds(&self) -> io::Result<()> {
+        self.set_write_timeout(Some(ROUND))
     }
 
     /// How long a write waits for a client that does not read; none: without end.
@@ -167,6 +178,38 @@ impl Transport {
     pub fn is_encrypted(&self) -> bool {
         !matches!(self, Transport::Plain(_))
     }
+
+    /// Reads what has arrived; [`io::ErrorKind::WouldBlock`] when nothing has.
+    pub(super) fn read_arrived(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(socket) => socket.receive_arrived(buffer),
+            Transport::Tls(stream) => decrypt_arrived(&mut stream.conn, &stream.sock, buffer),
+            Transport::TlsClient(stream) => decrypt_arrived(&mut stream.conn, &stream.sock, buffer),
+        }
+    }
+}
+
+/// The socket as who reads only what has arrived.
+struct Arrived<'a>(&'a Socket);
+
+impl Read for Arrived<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.receive_arrived(buffer)
+    }
+}
+
+fn decrypt_arrived<Data>(
+    session: &mut rustls::ConnectionCommon<Data>,
+    socket: &Socket,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    match session.reader().read(buffer) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+        read => return read,
+    }
+    session.read_tls(&mut Arrived(socket))?;
+    session.process_new_packets().map_err(io::Error::other)?;
+    session.reader().read(buffer)
 }
 
 impl Read for Transport {
