@@ -10,7 +10,18 @@ pub const KEEP_ROLLED_BACK: Fault = Fault::new("KEEP_ROLLED_BACK");
 pub const TRUST_OLD_NAME: Fault = Fault::new("TRUST_OLD_NAME");
 /// A cancel request goes to the writer, wherever the statement runs.
 pub const CANCEL_ELSEWHERE: Fault = Fault::new("CANCEL_ELSEWHERE");
+/// A node on which a batch failed that runs again elsewhere keeps the transaction that it opened.
+pub const LEAVE_OPEN: Fault = Fault::new("LEAVE_OPEN");
+/// One session's trouble with a node is everybody's.
+pub const TELL_OTHERS: Fault = Fault::new("TELL_OTHERS");
 
 /// All of them, and the one of the decision.
-pub const ALL: &[Fault] =
-    &[FORGET_TOKEN, KEEP_ROLLED_BACK, TRUST_OLD_NAME, CANCEL_ELSEWHERE, weft_sql::route::READ_LOCKS];
+pub const ALL: &[Fault] = &[
+    FORGET_TOKEN,
+    KEEP_ROLLED_BACK,
+    TRUST_OLD_NAME,
+    CANCEL_ELSEWHERE,
+    LEAVE_OPEN,
+    TELL_OTHERS,
+    weft_sql::route::READ_LOCKS,
+];

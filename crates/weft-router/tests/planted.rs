@@ -5,7 +5,7 @@
 mod servers;
 
 use servers::Company;
-use servers::checks::{cancelled, rolled_back_settings, unseen};
+use servers::checks::{after_a_failed_batch, beside_an_ended_session, cancelled, rolled_back_settings, unseen};
 use servers::wire::names;
 use weft_kernel::fault::{Fault, plant};
 use weft_router::faults;
@@ -29,4 +29,6 @@ fn planted_faults_are_caught() {
     caught(faults::KEEP_ROLLED_BACK, || rolled_back_settings(&company) == "one");
     caught(faults::TRUST_OLD_NAME, || names(company.router.address().port()).is_ok());
     caught(faults::CANCEL_ELSEWHERE, || cancelled(&company) == "57014");
+    caught(faults::LEAVE_OPEN, || after_a_failed_batch().unwrap() == "7");
+    caught(faults::TELL_OTHERS, || beside_an_ended_session().unwrap() == "7");
 }

@@ -133,6 +133,7 @@ fn transactions_stay_where_they_began() {
         assert_eq!(refused(&mut client, sql), "0A000", "{sql}");
         assert_eq!(refused(&mut client, "SELECT 1"), "25P02");
         client.query("ROLLBACK").unwrap();
+        assert_eq!((ask(&mut client, "SELECT 1"), ran_on(&mut client)), ("1".into(), "node"), "{sql}");
     }
     client.query("INSERT INTO t VALUES (4)").unwrap();
     assert_eq!(ask(&mut client, "SELECT count(*) FROM t"), "2");

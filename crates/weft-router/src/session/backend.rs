@@ -56,6 +56,7 @@ impl Backend {
     /// Makes it idle: ends the transaction that is open there, or does not use it any more.
     pub(super) fn settle(&mut self, status: Option<u8>) {
         let is_idle = status == Some(b'I')
+            || (status.is_some() && fault::active(faults::LEAVE_OPEN))
             || (status.is_some() && self.client.query("ROLLBACK").is_ok() && !self.client.in_transaction());
         if !is_idle {
             self.client.abandon();

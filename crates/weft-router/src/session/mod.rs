@@ -13,12 +13,12 @@
 //!    is made at the writer, and the session stays there until DISCARD ALL.
 //! 4. After each use of the writer a read on a node waits for the newest commit that the writer had then: so a session
 //!    sees what it wrote, and what it saw.
-//! 5. A node that refuses the session is left alone for a while ([`patience`]); no other session hears of it.
+//! 5. A node that refuses the session is left alone for a while ([`pauses`]); no other session hears of it.
 
 mod backend;
 mod batch;
 mod decide;
-mod patience;
+mod pauses;
 mod relay;
 pub(crate) mod report;
 mod routing;

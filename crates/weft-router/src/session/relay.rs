@@ -6,8 +6,8 @@
 //!   COPY             Execute d d c Sync: came with their end     Execute (Sync) ─▶ 'G' ─▶ the client is read from
 //! ```
 //!
-//! 1. Whoever is sent something is read from until it is sent: answers of a server while it is sent a long pipeline, and
-//!    the next messages of a client while it is sent answers. So nobody waits for anybody in a circle.
+//! 1. Whoever is sent something is read from until it is sent: a server while it is sent a long pipeline, a client while
+//!    it is sent answers. So nobody waits for anybody in a circle.
 //! 2. What a client is sent of an answer is from one server. When something was sent, the batch runs nowhere else.
 //! 3. A server that waits for COPY's bytes, whose end was not sent, gets them from the client; otherwise the server is
 //!    read from.
@@ -187,6 +187,9 @@ impl<'a> Relay<'a> {
             }
             if !is_own {
                 self.client.out.message(frame.tag, |out| out.extend_from_slice(body));
+            }
+            if let (b'Z', Some(status)) = (frame.tag, self.status) {
+                self.backend.client.note_status(status);
             }
             let wants_bytes = frame.tag == b'G' && !matches!(self.queue.front(), Some(Expect::Execute { fed: true }));
             let has_more = self.backend.client.channel().next_tag().is_some();

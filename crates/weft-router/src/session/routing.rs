@@ -13,7 +13,7 @@ use weft_wire::net::{Channel, Frame};
 use super::backend::Backend;
 use super::batch::{Batch, Statement};
 use super::decide::{Side, outside, refused_on_node};
-use super::patience::Patience;
+use super::pauses::Pauses;
 use super::relay::{Ran, Relay};
 use super::settings::Known;
 use super::{Who, report};
@@ -62,7 +62,7 @@ pub(crate) struct Session {
     /// Reads may be as old as the node.
     no_promise: bool,
     had_node: bool,
-    patience: Patience,
+    pauses: Pauses,
 }
 
 /// Why a session ends.
@@ -111,7 +111,7 @@ impl Session {
             token: 0,
             sticks: false,
             had_node: false,
-            patience: Patience::default(),
+            pauses: Pauses::default(),
         }
     }
 
@@ -352,7 +352,7 @@ impl Session {
             (self.status, self.at) = (status, side);
         }
         if let (Side::Node, Some(number)) = (side, self.node.as_ref().and_then(Backend::number)) {
-            self.patience.served(number);
+            self.pauses.served(number);
         }
         let is_idle = was_idle && self.status == b'I';
         for statement in &batch.runs {
@@ -440,8 +440,8 @@ impl Session {
     /// there is none.
     fn connect_node(&mut self) -> bool {
         loop {
-            let (patience, now) = (&self.patience, self.shared.env.clock.monotonic_nanos());
-            let attached = self.shared.nodes.attach(|node| !patience.rests(node.number, now));
+            let (pauses, now) = (&self.pauses, self.shared.env.clock.monotonic_nanos());
+            let attached = self.shared.nodes.attach(|node| !pauses.rests(node.number, now));
             let Some(attached) = attached else { return false };
             match Client::connect(&self.who.target(&attached.node().place, &self.shared.options)) {
                 Ok(client) => {
@@ -454,7 +454,7 @@ impl Session {
                 Err(error) => {
                     let (log, node) = (&self.shared.options.log, attached.node());
                     log.warn("node_refused", &[("node", &node.place), ("message", &error)]);
-                    self.patience.refused(node.number, now);
+                    self.pauses.refused(node.number, now);
                     // Nodes 1: what a server says, it says to this session.
                     let is_silent = matches!(&error, ClientError::Local(local) if local.code() == Code::Io);
                     if is_silent && node.set_up(false) {
@@ -465,8 +465,8 @@ impl Session {
         }
     }
 
-    /// Makes a node ready for a read: connected, told the settings, waiting for what the session must see. It shows that
-    /// before a transaction `begins`, which cannot go elsewhere later. False when none can be.
+    /// Makes a node ready for a read: connected, told the settings, waiting for what the session must see. It shows
+    /// that before a transaction `begins`, which cannot go elsewhere later. False when none can be.
     fn ready_node(&mut self, begins: bool) -> Result<bool, End> {
         if self.node.as_ref().is_some_and(Backend::is_down) {
             self.node = None;
@@ -524,11 +524,14 @@ impl Session {
         Ok(())
     }
 
-    /// Leaves a node that ended the connection, or refused what it must be told, and leaves it alone for a while. Others
-    /// go on there (nodes 1).
+    /// Leaves a node that ended the connection, or refused what it must be told, and leaves it alone for a while.
+    /// Others go on there (nodes 1).
     fn lost_node(&mut self) {
         if let Some(number) = self.node.take().as_ref().and_then(Backend::number) {
-            self.patience.refused(number, self.shared.env.clock.monotonic_nanos());
+            self.pauses.refused(number, self.shared.env.clock.monotonic_nanos());
+            if fault::active(faults::TELL_OTHERS) {
+                self.shared.nodes.all()[number].set_up(false);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What holds without faults, and must not with them.
 
+use super::fake::{Fake, Said};
 use super::{Company, ask, ran_on};
 
 /// Rounds of a write and the read of it on a node; how many were not seen.
@@ -44,4 +45,41 @@ pub fn cancelled(company: &Company) -> String {
     let ended = client.query("SELECT pg_sleep(3)");
     late.join().unwrap();
     ended.err().map_or_else(String::new, |error| error.sqlstate().to_owned())
+}
+
+/// A writer, and a fake for its only node. Probes look seldom: what they find is not what is tested.
+pub fn before(fake: &Fake) -> Option<Company> {
+    Company::start(|options| {
+        options.nodes = vec![fake.place()];
+        options.probe_every = std::time::Duration::from_secs(3600);
+        options.tell = true;
+    })
+}
+
+/// What a read says after a batch that failed in a transaction on its node, which says "7", and ran on the writer.
+pub fn after_a_failed_batch() -> Option<String> {
+    let fake = Fake::start(|text| match text {
+        "BEGIN READ ONLY; SELECT 9" => Said::Aborted("25006"),
+        _ => Said::Row(&["7"]),
+    });
+    let company = before(&fake)?;
+    let mut client = company.connect();
+    assert_eq!(ask(&mut client, "SELECT 1"), "7");
+    assert_eq!(ask(&mut client, "BEGIN READ ONLY; SELECT 9"), "9", "it runs again on the writer");
+    assert_eq!(ran_on(&mut client), "writer");
+    client.query("COMMIT").unwrap();
+    let said = client.query("SELECT 1").map(|results| results[0].rows[0][0].clone().unwrap_or_default());
+    assert_eq!(fake.connected(), 1, "the connection is the one from before");
+    Some(said.unwrap_or_else(|error| error.sqlstate().to_owned()))
+}
+
+/// What a session reads whose node, which says "7", has ended the connection of another one.
+pub fn beside_an_ended_session() -> Option<String> {
+    let fake = Fake::start(|text| if text == "SELECT 57" { Said::Fatal("57P01") } else { Said::Row(&["7"]) });
+    let company = before(&fake)?;
+    let (mut one, mut other) = (company.connect(), company.connect());
+    assert_eq!((ask(&mut one, "SELECT 1"), ask(&mut other, "SELECT 1")), ("7".into(), "7".into()));
+    assert_eq!(ask(&mut one, "SELECT 57"), "57", "it runs again on the writer");
+    assert_eq!(ask(&mut one, "SELECT 1"), "1", "it leaves the node alone");
+    Some(ask(&mut other, "SELECT 1"))
 }

@@ -78,6 +78,11 @@ impl Client {
         self.status != b'I'
     }
 
+    /// Notes what a ReadyForQuery said that was read from the [channel](Client::channel).
+    pub fn note_status(&mut self, status: u8) {
+        self.status = status;
+    }
+
     /// Whether the open transaction has failed.
     pub fn is_failed(&self) -> bool {
         self.status == b'E'

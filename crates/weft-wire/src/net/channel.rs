@@ -7,8 +7,8 @@
 //!
 //! 1. A length is tested before memory is taken for it: at most 1 GiB for a message, 10,000 bytes before the session
 //!    begins, and the buffer grows with what has arrived, not with what is announced.
-//! 2. Two sides that both send, and read only when they have sent, wait for each other once the buffers between them are
-//!    full. [`Channel::flush_both`] takes in what comes while it sends.
+//! 2. Two sides that both send, and read only when they have sent, wait for each other once the buffers between them
+//!    are full. [`Channel::flush_both`] takes in what comes while it sends.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;

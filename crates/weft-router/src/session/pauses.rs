@@ -16,9 +16,9 @@ const DOUBLED_MAX: u32 = 6;
 
 /// How often nodes refused a session in a row, and until when each is left alone.
 #[derive(Default)]
-pub(super) struct Patience(HashMap<usize, (u32, u64)>);
+pub(super) struct Pauses(HashMap<usize, (u32, u64)>);
 
-impl Patience {
+impl Pauses {
     /// A node refused the session, or ended its connection.
     pub(super) fn refused(&mut self, node: usize, now_nanos: u64) {
         let (count, until) = self.0.entry(node).or_default();
@@ -45,16 +45,16 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_end() {
-        let (mut patience, mut now) = (Patience::default(), 0);
+        let (mut pauses, mut now) = (Pauses::default(), 0);
         let seconds = [1, 2, 4, 8, 16, 32, 64, 64].map(|second| second * FIRST_NANOS);
         for pause in seconds {
-            assert!(!patience.rests(1, now));
-            patience.refused(1, now);
-            assert!(patience.rests(1, now + pause - 1) && !patience.rests(0, now));
+            assert!(!pauses.rests(1, now));
+            pauses.refused(1, now);
+            assert!(pauses.rests(1, now + pause - 1) && !pauses.rests(0, now));
             now += pause;
         }
-        patience.served(1);
-        patience.refused(1, now);
-        assert!(!patience.rests(1, now + FIRST_NANOS));
+        pauses.served(1);
+        pauses.refused(1, now);
+        assert!(!pauses.rests(1, now + FIRST_NANOS));
     }
 }
