@@ -6,8 +6,8 @@
 //!   COPY             Execute d d c Sync: came with their end     Execute (Sync) ─▶ 'G' ─▶ the client is read from
 //! ```
 //!
-//! 1. Whoever is sent something is read from until it is sent: a server while it is sent a long pipeline, a client while
-//!    it is sent answers. So nobody waits for anybody in a circle.
+//! 1. Whoever is sent something is read from until it is sent: a server while it is sent a long pipeline, a client
+//!    while it is sent answers. So nobody waits for anybody in a circle.
 //! 2. What a client is sent of an answer is from one server. When something was sent, the batch runs nowhere else.
 //! 3. A server that waits for COPY's bytes, whose end was not sent, gets them from the client; otherwise the server is
 //!    read from.

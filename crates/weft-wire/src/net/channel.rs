@@ -28,6 +28,9 @@ const READ_BYTES: usize = 16 << 10;
 const KEPT_BYTES_MAX: usize = 1 << 18;
 /// How much is taken in while something is sent; who sends more than that, and reads nothing, waits for himself.
 const TAKEN_BYTES_MAX: usize = 16 << 20;
+/// What does not keep who sends from going on.
+const PASSING: [io::ErrorKind; 3] =
+    [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted, io::ErrorKind::UnexpectedEof];
 
 /// A connection's bytes in both directions.
 pub struct Channel {
@@ -250,13 +253,13 @@ impl Channel {
             self.make_room();
         }
         match self.transport.read_arrived(&mut self.input[self.arrived.end..]) {
-            // The end is met again by who reads.
             Ok(0) => Ok(false),
             Ok(n) => {
                 self.arrived.end += n;
                 Ok(true)
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            // The end is met again by who reads.
+            Err(error) if PASSING.contains(&error.kind()) => Ok(false),
             Err(error) => Err(Error::io(format!("reading from the {}", self.peer), &error)),
         }
     }
