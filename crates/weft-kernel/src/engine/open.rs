@@ -117,6 +117,8 @@ impl Ground {
         let (lending, [commits, read_sets]) = share_memory(&services, &cache);
         if !follows {
             services.log.get_or_init(|| log.clone());
+            let all = catalog.all();
+            all.iter().filter_map(|relation| relation.table()?.table.in_place()).for_each(|pages| pages.opened());
         }
         let runner = Runner::new(&env, &services, &catalog, &log);
         Core {

@@ -116,6 +116,11 @@ impl ManifestSnapshot {
         self.tables.by_id.get(&table).map_or(Timestamp(0), |table| table.cut)
     }
 
+    /// The payloads of a table's edits, oldest first.
+    pub(crate) fn payloads(&self, table: TableId) -> &[Vec<u8>] {
+        self.tables.by_id.get(&table).map_or(&[], |table| &table.payloads)
+    }
+
     /// The highest cut of any table.
     pub(crate) fn cut_max(&self) -> Timestamp {
         self.tables.by_id.values().map(|table| table.cut).max().unwrap_or_default()

@@ -89,7 +89,7 @@ impl Taking<'_> {
         // Pages cannot change until they are copied.
         let (first, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(table, _)| self.has_pages(*table));
         for (table, file) in first.into_iter().chain(others) {
-            self.copy_data_file(table, file)?;
+            self.copy_data_file((table, file), manifest.payloads(table))?;
             pin.let_go(file);
         }
         drop(pin);
@@ -125,7 +125,7 @@ impl Taking<'_> {
         table.is_some_and(|table| table.table.in_place().is_some() && table.table.unavailable().is_none())
     }
 
-    fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
+    fn copy_data_file(&mut self, (table, file): (TableId, FileId), payloads: &[Vec<u8>]) -> Result<()> {
         let path = source::path_of(self.core, table, file);
         let has_pages = self.has_pages(table);
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
@@ -134,7 +134,7 @@ impl Taking<'_> {
             // One of a table that is not there any more has the checksum of the copy only.
             let Core { env, methods, .. } = &**self.core;
             let Some(owner) = self.relations.get(&table) else { return Ok(()) };
-            let tested = test_data_file((env, methods), owner, &copied, file);
+            let tested = test_data_file((env, methods), owner, payloads, &copied, file);
             tested.or_else(|error| if has_pages { self.is_torn(owner, &path, error) } else { Err(error) })?;
         }
         Ok(())
