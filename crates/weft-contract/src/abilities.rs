@@ -35,8 +35,8 @@ pub trait Bulk: Send + Sync {
     fn bulk_bytes(&self) -> u64;
     /// Builds files from rows that arrive in batches (storage columns in schema order). They are durable when this
     /// returns; of a table that keeps its rows in place, the rows are, and the attachment names no files. The keys are
-    /// distinct, free at `newest`, and in no file that was built and is not installed yet: this checks it and fails with
-    /// a unique violation, leaving nothing behind. The caller keeps all other writers off the table until commit.
+    /// distinct, free at `newest`, and in no file that was built and is not installed yet: this checks it and fails
+    /// with a unique violation, leaving nothing behind. The caller keeps all other writers off the table until commit.
     fn build(&self, batches: &[RecordBatch]) -> Result<Attachment>;
     /// Takes back files that [`Bulk::build`] or [`BulkReplace::build_replacing`] made and no commit record names.
     fn discard(&self, attachment: &Attachment);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-query ─▶ weft-sql ─▶ weft-kernel ─▶ weft-contract
+//!      ├──────▶ weft-router ─▶ weft-wire ─▶ weft-sql;   weft-server ─▶ weft-wire
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
@@ -26,6 +27,8 @@ pub const CRATES: &[&str] = &[
     "weft-rivals",
     "weft-sim",
     "weft-sql",
+    "weft-wire",
+    "weft-router",
     "weft-query",
     "weft",
     "weft-server",

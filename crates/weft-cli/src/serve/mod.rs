@@ -27,7 +27,8 @@ use weft_server::{Log, Monitor, Server, ServerConfig, Verifier};
 use crate::failure::Failure;
 use crate::promote::{Asked as Promotion, LOOK};
 use configure::Told;
-use signals::{Asked, Signals};
+pub(crate) use identity::given_identity;
+pub(crate) use signals::{Asked, Signals};
 
 /// The role and the database that every new directory has.
 const FIRST_ROLE: &str = "weft";

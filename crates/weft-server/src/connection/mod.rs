@@ -28,10 +28,11 @@ use weft::Session;
 use weft_format::{Code, Error, ErrorKind, Result};
 use weft_sql::activity::{HIDDEN, hides};
 
-use crate::net::{Channel, Frame};
-use crate::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
-use crate::server::{Level, Shared, Slot};
+use crate::server::{Shared, Slot};
 use portal::{Portal, Statement};
+use weft_wire::Level;
+use weft_wire::net::{Channel, Frame};
+use weft_wire::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
 
 pub(crate) use startup::{Entrance, begin};
 

@@ -11,8 +11,8 @@
 //! 1. What a load has put into the tree is durable when it returns: recovery needs none of its records, but for their
 //!    number (loads 3). Who follows has no pages of ours: it takes the rows from the records, when the commit comes.
 //! 2. Memory: so much as changed pages may take beside what is loaded at once, however large the statement is.
-//! 3. A key that is there already, or was loaded before by the same transaction, ends the load; what it has put into the
-//!    tree is gone.
+//! 3. A key that is there already, or was loaded before by the same transaction, ends the load; what it has put into
+//!    the tree is gone.
 
 use std::sync::Arc;
 use std::time::Duration;

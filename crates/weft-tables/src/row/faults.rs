@@ -21,7 +21,6 @@ faults! {
     BELIEVE_FIRST_LOOK "A check tells of a page that a node has let go for another since it was looked at.";
     SEE_OPEN_LOADS "Rows of a load are there before its commit.";
     FORGET_OPEN_LOADS "Nobody says of the loads that a crash has ended that they are gone.";
-    BURY_TOO_LATE "A row of a load that is gone counts as dead since the last commit, though one before it is on its way.";
     LOAD_OVER_ROWS "A load replaces rows that are there.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }

@@ -7,12 +7,12 @@
 //!   #940   load 905 is gone      a leaf with its rows loses them when it is changed
 //! ```
 //!
-//! 1. A load has the number of the record that began it, which no other load has. A cell whose timestamp has its highest
-//!    bit set names a load in the others.
+//! 1. A load has the number of the record that began it, which no other load has. A cell whose timestamp has its
+//!    highest bit set names a load in the others.
 //! 2. Who loads has the table for itself: while a load is open no other one is, but of the same transaction, and no
 //!    commit changes the table.
-//! 3. What the manifest does not say of loads the log does, until it does: recovery knows each load whose rows may be on
-//!    pages. Those that no commit has attached when the log has been read are gone, and the log says so before any
+//! 3. What the manifest does not say of loads the log does, until it does: recovery knows each load whose rows may be
+//!    on pages. Those that no commit has attached when the log has been read are gone, and the log says so before any
 //!    commit that comes after.
 //! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see.
 //!

@@ -290,7 +290,7 @@ impl Store {
                 None if self.loads.read().fate(load) == Fate::Gone => {
                     // Not later: commits before the last one may still be on their way to this leaf.
                     let ended = self.undo.ended(&node.key(at));
-                    node.bury(at, if active(faults::BURY_TOO_LATE) { self.last() } else { ended });
+                    node.bury(at, ended);
                 }
                 None => continue,
             }
