@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """TPC-H on column tables, row tables, and row tables with column indexes, in one server, in turns.
 
-    python3 bench/column_indexes.py [--scale 0.1] [--rounds 5] [--weft target/release/weft] [--memory 512MB] [--json]
+    python3 bench/column_indexes.py [--scale 0.1] [--rounds 5] [--weft target/release/weft] [--row-memory 4GB] [--json]
 
 Three schemas hold the same rows: `c` by method column, `r` by method row, `x` by method row with a column index of all
 columns on each table. Each of the 22 queries of tests/tpch runs in each schema, and in `x` also with
 `column_indexes = off` and `always`; answers are compared. A line has the median of the rounds in milliseconds over the
 wire, how many times a column table's time the chosen path took, and how many times faster it was than row tables.
 Inserts: rows per second into an empty `orders` of each schema, in statements of one row from one connection and of a
-hundred, and by COPY.
+hundred.
 """
 
 import argparse

@@ -5,6 +5,8 @@
 //!   weft postgres://HOST/DB       the same shell on a server
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
 //!   weft serve DIR                a server for PostgreSQL's clients; with --follow a node that reads beside it
+//!   weft promote DIR              a node that follows the server of DIR becomes the writer
+//!   weft route --writer ... --node ...   one address in front of a server and its nodes
 //!   weft check DIR                verify every checksum and invariant; with --quarantine go on without damaged files
 //!   weft demo                     a year of flights: transactions and analytic queries on the same tables
 //!   weft bench                    one workload, measured, as JSON lines
@@ -24,6 +26,8 @@ mod check;
 mod dump;
 mod failure;
 mod print;
+mod promote;
+mod route;
 mod serve;
 mod shell;
 
@@ -38,6 +42,8 @@ const USAGE: &str = "\
 Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
        weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
+       weft promote DIR [--node NAME] [--force] [--seconds N]
+       weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]
@@ -91,6 +97,12 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         "serve" => serve::run(Arguments::new(words.split_off(1))),
+        "promote" => promote::run(Arguments::new(words.split_off(1))),
+        "route" if words.iter().any(|word| word == "--help" || word == "-h") => {
+            print!("{}", route::HELP);
+            return ExitCode::SUCCESS;
+        }
+        "route" => route::run(Arguments::new(words.split_off(1))),
         "backup" => backup::run(Arguments::new(words.split_off(1))),
         "dump" => dump::run(Arguments::new(words.split_off(1))),
         "restore" => backup::restore(Arguments::new(words.split_off(1))),

@@ -8,6 +8,7 @@
 //! 1. Every acknowledged row is on every node when it has caught up.
 //! 2. What a node has shown it shows from then on, whoever is killed.
 //! 3. Who asks for the latest sees what was acknowledged before.
+//! 4. A node that is promoted has what was acknowledged, and a writer that was overtaken acknowledges nothing more.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
 
@@ -67,6 +68,7 @@ fn a_node_reads_and_says_what_it_is() {
         "CREATE TABLE u (id int)",
         "DROP TABLE t",
         "SELECT * FROM t FOR UPDATE",
+        "BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE",
         "BEGIN; INSERT INTO t VALUES (2, 'two')",
     ] {
         assert_eq!(refused(&mut here, sql), "25006", "{sql}");
@@ -89,6 +91,14 @@ fn a_node_reads_and_says_what_it_is() {
     assert_eq!(error.sqlstate(), "57014");
     assert!(error.message().contains("does not show commit 1000000 within 50 ms: it is following"), "{error}");
     here.query("SET freshness_token = '0'").unwrap();
+    // Own writes, wherever they were made.
+    there.query("INSERT INTO t VALUES (4, 'four', 4)").unwrap();
+    here.query("SET freshness_timeout = '20s'; SET freshness = 'own writes'").unwrap();
+    assert_eq!(
+        (ask(&mut here, "SELECT v FROM t WHERE id = 4"), ask(&mut here, "SHOW freshness")),
+        ("four".into(), "own writes".into())
+    );
+    here.query("BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE; COMMIT").unwrap();
     // Both know of each other.
     let deadline = Instant::now() + LIMIT;
     while ask(&mut there, "SELECT count(*) FROM weft_nodes WHERE node = 'berlin' AND state = 'following'") != "1" {
@@ -156,6 +166,90 @@ fn every_acknowledged_row_comes_whoever_is_killed() {
     }
     println!("{} rows were acknowledged", acknowledged.load(Ordering::SeqCst));
     assert!(acknowledged.load(Ordering::SeqCst) > 100, "there was load");
+}
+
+/// Runs `weft promote`; what it printed, as an error when it failed.
+fn promote(db: &Path, options: &[&str]) -> Result<String, String> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_weft")).arg("promote").args(options).arg(db).output();
+    let output = output.unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(out.into_owned()) } else { Err(err.into_owned()) }
+}
+
+/// Inserts rows until it is refused, or told to stop; the last one that was acknowledged is in `acknowledged`.
+fn insert_until_refused(load: &mut Client, acknowledged: &AtomicU64, stop: &AtomicBool) {
+    while !stop.load(Ordering::SeqCst) {
+        let id = acknowledged.load(Ordering::SeqCst) + 1;
+        let sql = format!("INSERT INTO t VALUES ({id}, {id}) ON CONFLICT (id) DO UPDATE SET v = {id}");
+        if load.query(&sql).is_err() {
+            return;
+        }
+        acknowledged.store(id, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_node_takes_the_place_of_a_writer_that_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    let writer = Served::start(&db);
+    connect(&writer).query("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)").unwrap();
+    let (a, b) = (follow(&db, "a"), follow(&db, "b"));
+    let mut idle = connect(&a);
+    assert_eq!(refused(&mut connect(&writer), "SELECT pg_promote()"), "55000");
+    let refusal = promote(&db, &["--node", "a"]).unwrap_err();
+    assert!(refusal.contains("is in use by"), "{refusal}");
+    assert!(promote(&db, &[]).unwrap_err().contains("--node a | b"));
+    let (acknowledged, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut load = connect(&writer);
+    std::thread::scope(|scope| {
+        scope.spawn(|| insert_until_refused(&mut load, &acknowledged, &stop));
+        std::thread::sleep(Duration::from_millis(500));
+        writer.kill();
+    });
+    let expected = acknowledged.load(Ordering::SeqCst);
+    assert!(expected > 10, "there was load");
+    let begun = Instant::now();
+    assert_eq!(ask(&mut connect(&a), "SELECT pg_promote()"), "t");
+    let mut here = loop {
+        let mut here = connect(&a);
+        if here.query("INSERT INTO t VALUES (0, 0)").is_ok() {
+            break here;
+        }
+        assert!(begun.elapsed() < LIMIT, "the node becomes the writer");
+    };
+    println!("the first write after {:?}; {expected} rows were acknowledged before", begun.elapsed());
+    let count: u64 = ask(&mut here, "SELECT count(*) FROM t").parse().unwrap();
+    assert!(count > expected, "{count} rows, {expected} and one were acknowledged");
+    assert_eq!(ask(&mut here, "SELECT pg_is_in_recovery()"), "f");
+    assert!(idle.query("SELECT 1").is_err(), "sessions of what it was have ended");
+    caught_up(&b, expected + 1);
+    assert_eq!(ask(&mut connect(&b), "SELECT joins FROM weft_replication"), "1");
+    assert_eq!(ask(&mut here, "SELECT count(*) FROM weft_nodes WHERE node = 'b'"), "1");
+}
+
+#[test]
+fn a_writer_that_hangs_is_overtaken_and_acknowledges_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    let writer = Served::start(&db);
+    let mut there = connect(&writer);
+    there.query("CREATE TABLE t (id bigint PRIMARY KEY, v bigint); INSERT INTO t VALUES (1, 1)").unwrap();
+    let node = follow(&db, "a");
+    writer.signal("STOP");
+    let refusal = promote(&db, &[]).unwrap_err();
+    assert!(refusal.contains("is in use by"), "{refusal}");
+    println!("{}", promote(&db, &["--force"]).unwrap());
+    std::thread::sleep(Duration::from_millis(300));
+    let mut here = connect(&node);
+    here.query("INSERT INTO t VALUES (2, 2)").unwrap();
+    writer.signal("CONT");
+    assert!(there.query("INSERT INTO t VALUES (3, 3)").is_err(), "it has lost the directory");
+    assert!(!writer.ended(LIMIT), "it ends, and says that something was wrong");
+    assert_eq!(ask(&mut here, "SELECT string_agg(id::text, ',' ORDER BY id) FROM t"), "1,2");
+    // It comes back as a node.
+    let back = follow(&db, "back");
+    caught_up(&back, 2);
 }
 
 /// Waits until a node has all rows. A connection may end when it joins anew.

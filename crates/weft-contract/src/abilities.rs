@@ -1,7 +1,7 @@
 //! What a table may be able to do. Each ability is a trait of its own, asked for once through [`Table`](crate::Table).
 //!
 //! ```text
-//!   COPY of 300,000 rows     bulk() = Some      files, beside row memory and the log, one record at commit
+//!   COPY of 300,000 rows     bulk() = Some      files, or pages, beside row memory, one record at commit
 //!                            bulk() = None      300,000 staged rows
 //!   UPDATE of as many        bulk_replace()     the same, and the old versions end where they were seen
 //!   INSERT ... ON CONFLICT   blind() = Some     staged without a look; what was there is found when somebody reads
@@ -30,14 +30,14 @@ use crate::scan::{FieldTest, Period, ScanField, ScanOutput, ScanRequest, TableSt
 use crate::status::{LayerStatus, PartStatus};
 use crate::write_set::Attachment;
 
-/// Many rows at once, as files of their own.
+/// Many rows at once, as files of their own, or on the pages of the table, where nobody sees them.
 pub trait Bulk: Send + Sync {
     /// A statement whose rows take more than this in a row table, bytes, builds files.
     fn bulk_bytes(&self) -> u64;
-    /// Builds files from rows that arrive in batches (storage columns in schema order). The files are durable when this
-    /// returns. The keys are distinct, free at `newest`, and in no file that was built and is not installed yet: this
-    /// checks it and fails with a unique violation, leaving nothing behind. The caller keeps all other writers off the
-    /// table until commit.
+    /// Builds files from rows that arrive in batches (storage columns in schema order). They are durable when this
+    /// returns; of a table that keeps its rows in place, the rows are, and the attachment names no files. The keys are
+    /// distinct, free at `newest`, and in no file that was built and is not installed yet: this checks it and fails
+    /// with a unique violation, leaving nothing behind. The caller keeps all other writers off the table until commit.
     fn build(&self, batches: &[RecordBatch]) -> Result<Attachment>;
     /// Takes back files that [`Bulk::build`] or [`BulkReplace::build_replacing`] made and no commit record names.
     fn discard(&self, attachment: &Attachment);
@@ -92,6 +92,8 @@ pub trait InPlace: Send + Sync {
     fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()>;
     /// All records were done that the log has. Fails when pages are not whole now.
     fn redone(&self) -> Result<()>;
+    /// The log can be appended to from here on: all that it has was done, and no commit comes before this returns.
+    fn opened(&self);
     /// The highest number that a page had as it was found on disk: the log had it when the page was written (in
     /// place 1).
     fn last_found(&self) -> RecordNo;

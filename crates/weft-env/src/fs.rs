@@ -1,8 +1,13 @@
 //! Files, as the layers above see them.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A path by a name that does not depend on the directory in which the process is; nothing need be there.
+pub fn absolute(path: &Path) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,12 @@ pub trait Fs: Send + Sync {
     /// Takes an exclusive lock on the file at `path` (made when missing) and writes `owner` into it, or fails with
     /// [`io::ErrorKind::WouldBlock`] and the present owner's text as the message. The lock dies with its holder.
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>>;
+    /// Takes the lock on the file at `path` from whoever holds it: another may take it then, beside the one that thinks
+    /// that it has it.
+    fn break_lock(&self, path: &Path) -> io::Result<()> {
+        // A lock is on a file, whatever its name.
+        self.remove(path)
+    }
     /// How many files and sockets the process may have open at once; none: nobody knows, or no limit.
     fn open_files_max(&self) -> Option<u64> {
         None

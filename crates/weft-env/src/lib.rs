@@ -31,7 +31,7 @@ mod traffic;
 
 pub use clock::Clock;
 pub use freed::{FreedMemory, keep_little_freed_memory, return_freed_memory};
-pub use fs::{DirLock, File, Fs, OpenMode};
+pub use fs::{DirLock, File, Fs, OpenMode, absolute};
 pub use handles::{GivingWay, HandleCounters, Handles, is_out_of_handles};
 pub use limits::raise_open_files;
 pub use rng::Rng;

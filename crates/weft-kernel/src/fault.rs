@@ -132,6 +132,13 @@ kernel_faults! {
     COLUMNS_FORGET_REDO "Redo does not feed a column index what the log has.";
     COLUMNS_FORGET_AMENDMENTS "Redo does not give a column index what its table has in files already.";
     COLUMNS_OLD_SNAPSHOT "A column index is built from the transaction's own snapshot, without who committed since.";
+    SKIP_FENCE "A writer does not look whether another has taken its place.";
+    TAKE_AFTER_READ "An opening reads the log before it has taken the directory from the writer before it.";
+    LEAVE_EMPTY_SEGMENT "An opening leaves empty segments where it begins its log.";
+    READ_STRAY_SEGMENT "A segment that came late counts as the first of the log.";
+    RECYCLE_OF_OTHERS "A segment of a writer before, which may write into it, becomes another one.";
+    REMOVE_OF_SUCCESSOR "An opening that was overtaken removes what its successor has made.";
+    KEEP_LATE_SEGMENT "Of two segments of the log that begin at one place that of the lower epoch counts.";
     INDEX_FILTER_FORGETS "A filter of an index lacks a value.";
 }
 

@@ -45,6 +45,7 @@ pub mod sched;
 pub mod services;
 pub mod step;
 pub mod table;
+mod term;
 mod timeline;
 pub mod txn;
 
@@ -67,6 +68,7 @@ pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;
 pub use services::Services;
+pub use term::{newest_writer, writer_is_present, writer_of};
 pub use timeline::Horizon;
 pub use txn::{
     ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, SessionLocks,

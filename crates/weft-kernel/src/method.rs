@@ -63,8 +63,9 @@ pub trait Method: Send + Sync {
     fn derive(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Derived>>;
     /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
-    /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
-    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()>;
+    /// Tests every checksum of a data file, or a copy of it, of a table with this definition. What nobody uses as of
+    /// these payloads need not be whole.
+    fn test_file(&self, def: &TableDef, payloads: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()>;
     /// What a table with these payloads loses with a file, and the payload that takes it out. `handle` is the file when
     /// it can be opened.
     fn take_out(

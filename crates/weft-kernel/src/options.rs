@@ -69,6 +69,10 @@ pub struct EngineOptions {
     pub cores: usize,
     /// Opened to be repaired: indexes that cannot be opened keep nobody from their tables, even unique ones.
     pub repairing: bool,
+    /// The directory is taken from whoever has it: that one acknowledges nothing more.
+    pub takes_over: bool,
+    /// It may take so long to notice that, and let go of its lock: what it has under way ends.
+    pub notice: Duration,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
     /// Options of WITH for tables that are made without them, as far as their method knows them. A table keeps what it
@@ -101,6 +105,8 @@ impl Default for EngineOptions {
             scheduler: SchedulerMode::Cost,
             cores: 0,
             repairing: false,
+            takes_over: false,
+            notice: Duration::from_secs(2),
             owner: None,
             table_options: BTreeMap::new(),
         }

@@ -57,6 +57,7 @@ macro_rules! kernel_steps {
 }
 
 kernel_steps! {
+    WRITER_TAKEN "open: the directory taken from its writer";
     LOG_BLOCK_WRITTEN "log: block written";
     LOG_BLOCK_SYNCED "log: block synced";
     LOG_SEGMENT_SYNCED "log: segment synced";

@@ -57,7 +57,8 @@ fn is_built_in(name: &str) -> bool {
 
 /// Whether a function of the catalog has one value for a statement: no rows, nothing that it asks the server for.
 pub(crate) fn is_constant(name: &str) -> bool {
-    const ASKING: &[&str] = &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf", "pg_export_snapshot"];
+    const ASKING: &[&str] =
+        &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf", "pg_export_snapshot", "pg_promote"];
     let mut known = FUNCTIONS.iter().chain(SERVER).filter(|function| function.name == name);
     is_of_catalog(name) && !ASKING.contains(&name) && known.all(|function| !function.is_set)
 }
@@ -81,6 +82,7 @@ pub(crate) const OF_SESSION: &[&str] = &[
     "pg_export_snapshot",
     "pg_get_userbyid",
     "pg_is_in_recovery",
+    "pg_promote",
     "pg_typeof",
     "quote_ident",
     "quote_literal",
@@ -378,6 +380,10 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_reload_conf", (0, 0), boolean, |call| {
         call.snapshot.requests.lock().push(Request::Reload);
+        Ok(Datum::Bool(true))
+    }),
+    function("pg_promote", (0, 2), boolean, |call| {
+        call.snapshot.requests.lock().push(Request::Promote);
         Ok(Datum::Bool(true))
     }),
     function("pg_export_snapshot", (0, 0), text, |call| {

@@ -280,6 +280,8 @@ pub enum Request {
     Terminate(i64),
     /// Reads the configuration again.
     Reload,
+    /// A node that follows is to write.
+    Promote,
     /// Keeps the transaction's snapshot for others until it ends.
     Export,
 }

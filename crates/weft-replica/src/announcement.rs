@@ -1,13 +1,15 @@
 //! What the writer announces, as bytes.
 //!
 //! ```text
-//!   offset 0   8        12       16        24        32         40         48         56      57
-//!          WEFTANNC  version  crc32c  opening   beat      LSN        timestamp  wall µs  closed  0 0 0 ...   64
+//!   offset 0   8        12       16        24        32         40         48         56      57     60        64
+//!          WEFTANNC  version  crc32c  opening   beat      LSN        timestamp  wall µs  closed  0 0 0  epoch
 //! ```
 //!
 //! `opening` is a random number of one opening of the writer; `beat` counts how often it has looked after its nodes.
 //!
 //! 1. An announcement counts only when its checksum fits: a torn one is none, and is read again.
+//! 2. It counts while the writer of its epoch has the directory: nodes look after they have read it. One that was
+//!    overtaken may write an announcement late, over that of its successor.
 
 use weft_format::{Lsn, Timestamp};
 
@@ -16,7 +18,7 @@ use crate::sealed::{read_u64, sealed, unsealed};
 /// The length of an announcement in its file.
 pub(crate) const ANNOUNCEMENT_BYTES: usize = 64;
 const MAGIC: [u8; 8] = *b"WEFTANNC";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How far the writer's log is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +33,10 @@ pub struct Announcement {
     pub last: Timestamp,
     /// The writer's clock at the beat, microseconds since 1970.
     pub wall_micros: i64,
-    /// The writer has closed: nothing comes until it opens again.
+    /// The writer has closed, or stopped: nothing comes until it opens again.
     pub is_closed: bool,
+    /// The epoch of the writer's log.
+    pub epoch: u32,
 }
 
 impl Announcement {
@@ -45,6 +49,7 @@ impl Announcement {
         bytes[40..48].copy_from_slice(&self.last.0.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.wall_micros.to_le_bytes());
         bytes[56] = u8::from(self.is_closed);
+        bytes[60..64].copy_from_slice(&self.epoch.to_le_bytes());
         sealed(&mut bytes, MAGIC, VERSION);
         bytes
     }
@@ -59,6 +64,7 @@ impl Announcement {
             last: Timestamp(read_u64(bytes, 40)),
             wall_micros: read_u64(bytes, 48) as i64,
             is_closed: bytes[56] != 0,
+            epoch: u32::from_le_bytes(bytes[60..64].try_into().expect("four bytes")),
         })
     }
 }
@@ -76,9 +82,10 @@ pub(crate) mod tests {
             last: Timestamp(42),
             wall_micros: 1_790_000_000_000_000,
             is_closed: false,
+            epoch: 7,
         };
         let bytes = announced.encode();
-        assert_eq!((&bytes[..8], bytes[8], bytes[32]), (&b"WEFTANNC"[..], 1, 0));
+        assert_eq!((&bytes[..8], bytes[8], bytes[32]), (&b"WEFTANNC"[..], 2, 0));
         assert_eq!(&bytes[32..40], &81_920u64.to_le_bytes());
         assert_eq!(Announcement::decode(&bytes), Some(announced));
         for at in 0..bytes.len() {

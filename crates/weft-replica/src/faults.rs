@@ -13,5 +13,19 @@ pub const KEEP_FOR_EVER: Fault = Fault::new("KEEP_FOR_EVER");
 /// A wait for the latest takes an announcement that was read before.
 pub const FRESH_BEFORE_READ: Fault = Fault::new("FRESH_BEFORE_READ");
 
+/// A node believes an announcement of a writer whose directory another has taken.
+pub const HEAR_OVERTAKEN: Fault = Fault::new("HEAR_OVERTAKEN");
+
+/// A node is promoted although its writer is heard.
+pub const PROMOTE_DEAF: Fault = Fault::new("PROMOTE_DEAF");
+
 /// All of them.
-pub const ALL: &[Fault] = &[ANNOUNCE_EARLY, TRUST_TORN_NODE_FILE, FORGET_NODE, KEEP_FOR_EVER, FRESH_BEFORE_READ];
+pub const ALL: &[Fault] = &[
+    ANNOUNCE_EARLY,
+    TRUST_TORN_NODE_FILE,
+    FORGET_NODE,
+    KEEP_FOR_EVER,
+    FRESH_BEFORE_READ,
+    HEAR_OVERTAKEN,
+    PROMOTE_DEAF,
+];

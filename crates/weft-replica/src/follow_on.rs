@@ -7,6 +7,8 @@
 //! 1. A node registers before it joins, so that nothing goes that it begins with; and tells what it needs before what
 //!    it does not need any more can go.
 //! 2. One that could not go on joins anew by itself, after pauses that grow.
+//! 3. An announcement counts when its writer has the directory after it was read (announcement 2): so nothing was
+//!    acknowledged by a successor before that.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +16,13 @@ use std::time::Duration;
 
 use weft_env::{Env, File};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_kernel::fault::active;
 use weft_kernel::method::Method;
-use weft_kernel::{Engine, EngineOptions, Follower};
+use weft_kernel::{Engine, EngineOptions, Follower, writer_is_present};
 
 use crate::announcement::Announcement;
 use crate::company::Company;
+use crate::faults;
 use crate::place::{Place, read_announcement};
 use crate::registration::Registration;
 use crate::standing::{Phase, Standing};
@@ -75,6 +79,7 @@ pub(crate) struct Follow {
 }
 
 /// What a node is made of.
+#[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) env: Env,
     pub(crate) dir: PathBuf,
@@ -107,7 +112,7 @@ impl Follow {
     }
 
     /// One step. What took the place of another engine is given to `replaced`, with that one.
-    pub(crate) fn step(&mut self, replaced: &Replaced) -> Next {
+    pub(crate) fn step(&mut self, replaced: &Replaced, stop: &dyn Fn() -> bool) -> Next {
         let read = self.standing.now();
         let Some(announced) = self.hear(read) else {
             self.standing.note_phase(if self.follower.is_some() { Phase::Following } else { Phase::Waiting });
@@ -116,7 +121,7 @@ impl Follow {
         self.standing.note_announcement(announced);
         let stepped = match self.follower.is_some() {
             true => self.follow(announced, read),
-            false => self.join(read, replaced),
+            false => self.join(read, replaced, stop),
         };
         match stepped {
             Ok(next) => {
@@ -152,6 +157,10 @@ impl Follow {
             self.ear.file = self.place.announced_from().ok()?;
         }
         let announced = read_announcement(&**self.ear.file.as_ref()?)?;
+        let is_present = writer_is_present(&self.env, &self.dir, announced.epoch).ok()?;
+        if !is_present && !active(faults::HEAR_OVERTAKEN) {
+            return None;
+        }
         let beat = (announced.opening, announced.beat);
         if beat != self.ear.beat {
             (self.ear.beat, self.ear.changed) = (beat, now);
@@ -179,14 +188,14 @@ impl Follow {
         Ok(if is_there { Next::Poll } else { Next::Go })
     }
 
-    fn join(&mut self, read: u64, replaced: &Replaced) -> Result<Next> {
+    fn join(&mut self, read: u64, replaced: &Replaced, stop: &dyn Fn() -> bool) -> Result<Next> {
         self.standing.note_phase(Phase::Joining);
         self.tell(Phase::Joining);
         let file = self.ear.file.clone().expect("an announcement was read from it");
         // One that is torn is none, and what was announced before holds.
         let heard = || read_announcement(&*file).map_or(Lsn(0), |announced| announced.lsn);
         let (env, methods, options) = (self.env.clone(), self.methods.clone(), self.engine.clone());
-        let follower = Follower::join(env, &self.dir, methods, options, &heard)?;
+        let follower = Follower::join_unless((env, &self.dir), methods, options, &heard, stop)?;
         let (engine, position) = (follower.engine().clone(), follower.position());
         if engine.published() < self.standing.published() {
             let what = format!("what was joined ends at commit {}", engine.published());

@@ -9,6 +9,9 @@
 //! 2. A node that tells nothing new for as long as anything is kept, and some seconds at least, is forgotten, and its
 //!    file removed.
 //! 3. Trouble with the files of nodes never stops the writer: nodes then hear less.
+//! 4. A writer that has stopped (poisoned) says that nothing comes, as one that has closed does; one whose directory
+//!    another has taken says nothing any more: the file is that one's. The farewell is said while the directory is
+//!    locked.
 //!
 //! Concurrency: the mutex of what was said last is held during one write into memory.
 
@@ -139,7 +142,7 @@ impl Herald {
     pub fn start(engine: &Arc<Engine>, options: HeraldOptions) -> Result<Herald> {
         let env = engine.env().clone();
         let place = Place::of(&env, engine.dir());
-        let said = Announcement { opening: env.rng.next_u64(), ..Announcement::default() };
+        let said = Announcement { opening: env.rng.next_u64(), epoch: engine.epoch(), ..Announcement::default() };
         let voice =
             Arc::new(Voice { file: place.announced_to()?, said: Mutex::new(said), failures: AtomicU64::new(0) });
         let told = voice.clone();
@@ -162,6 +165,8 @@ impl Herald {
             rung: Condvar::new(),
         });
         shared.beat();
+        // What an earlier opening has put aside for nodes that have gone.
+        engine.keep_log_from(shared.held.lock().log_from);
         let nodes: Arc<dyn Nodes> = shared.clone();
         engine.keep_company(Company::writer(&nodes));
         let beating = shared.clone();
@@ -202,8 +207,11 @@ impl Herald {
         }
     }
 
-    /// The engine has closed: says so, and keeps nothing any more.
+    /// The engine closes, and has written its last: says so, and keeps nothing any more. While the directory is locked.
     pub fn farewell(&self) {
+        if self.shared.engine.has_lost_directory() {
+            return;
+        }
         self.shared.voice.tell(self.shared.engine.durable());
         self.shared.voice.beat(self.shared.env.clock.wall_micros(), true);
         self.shared.held.lock().retention = Retention::new(Bounds { bytes: 0, nanos: 0 });
@@ -237,7 +245,12 @@ impl Shared {
             let Durable { lsn, last } = self.engine.durable();
             self.voice.tell(Durable { lsn: Lsn(lsn.0 + 4096), last });
         }
-        self.voice.beat(self.env.clock.wall_micros(), false);
+        // It may notice here that another has its directory.
+        let stopped = self.engine.check_writes();
+        if self.engine.has_lost_directory() {
+            return;
+        }
+        self.voice.beat(self.env.clock.wall_micros(), stopped.is_err());
         // Nodes that cannot be looked at need what they needed (herald 3).
         if let Ok(registered) = self.place.registered() {
             self.keep(registered);

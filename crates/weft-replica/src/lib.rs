@@ -49,7 +49,7 @@ pub use announcement::Announcement;
 pub use company::Company;
 pub use follow_on::Replaced;
 pub use herald::{Herald, HeraldOptions};
-pub use node::{Node, NodeOptions};
+pub use node::{Node, NodeOptions, Promoted};
 pub use place::{NODES_DIR, withdraw};
 pub use seen::NodeSeen;
 pub use standing::{NodeStatus, Phase, Waited};

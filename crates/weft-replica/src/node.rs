@@ -6,21 +6,29 @@
 //!                    └── lost ──┘   another engine takes its place: `replaced` is told
 //! ```
 //!
-//! 1. It writes nothing into the directory but its own file in `nodes`.
+//! 1. It writes nothing into the directory but its own file in `nodes`, unless it is promoted.
+//! 2. A panic of the thread that follows ends that one alone: the node says so, shows what it has, and joins anew.
+//! 3. Promoted, it opens the directory as the writer that comes after the one it has followed. It follows until that is
+//!    done; a writer that lives and is not to be overtaken keeps the directory, and the node follows on. A writer lives
+//!    that holds the lock, or whose announcement has moved while the node looked: the lock may keep nobody out.
+//! 4. One promotion at a time, and no other after it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
+use weft_kernel::fault::active;
 use weft_kernel::method::Method;
-use weft_kernel::{CancelToken, Engine, EngineOptions};
+use weft_kernel::{CancelToken, Engine, EngineOptions, writer_is_present, writer_of};
 
+use crate::announcement::Announcement;
+use crate::faults;
 use crate::follow_on::{Follow, Next, Parts, Replaced};
-use crate::place::check_name;
+use crate::place::{Place, check_name, read_announcement};
 use crate::standing::{Goal, NodeStatus, Standing, Waited};
 
 /// How a node follows.
@@ -50,6 +58,13 @@ impl Default for NodeOptions {
     }
 }
 
+/// A writer whose announcement has not moved for so long, five beats, does not live, or hangs.
+const LISTEN: Duration = Duration::from_millis(500);
+/// How often a node looks meanwhile.
+const LISTEN_LOOK: Duration = Duration::from_millis(10);
+/// How long a node rests after a panic of the thread that follows.
+const REST: Duration = Duration::from_millis(500);
+
 struct Shared {
     env: Env,
     standing: Arc<Standing>,
@@ -59,10 +74,38 @@ struct Shared {
     rung: Condvar,
 }
 
+/// What has become of a node by a promotion: none was begun, or it failed; one is under way; it has become the writer.
+const FOLLOWS: u8 = 0;
+const IS_PROMOTED: u8 = 1;
+const WRITES: u8 = 2;
+
+/// A promotion that is under way; when it ends by a panic the node follows on, too.
+struct Promoting<'a> {
+    rank: &'a AtomicU8,
+    becomes: u8,
+}
+
+impl Drop for Promoting<'_> {
+    fn drop(&mut self) {
+        self.rank.store(self.becomes, Ordering::Release);
+    }
+}
+
+/// A node that was made the writer.
+pub struct Promoted {
+    /// What writes from now on.
+    pub engine: Arc<Engine>,
+    /// What the node showed last.
+    pub before: Arc<Engine>,
+}
+
 /// A node that follows until it is dropped.
 pub struct Node {
     shared: Arc<Shared>,
+    rank: AtomicU8,
     thread: Mutex<Option<JoinHandle>>,
+    dir: PathBuf,
+    methods: Vec<Arc<dyn Method>>,
 }
 
 impl Node {
@@ -80,8 +123,8 @@ impl Node {
         check_name(&name)?;
         let standing = Arc::new(Standing::new(name.clone(), env.clock.clone()));
         let engine = EngineOptions { workers: 0, ..engine };
+        let (at, methods_too) = (dir.to_owned(), methods.clone());
         let parts = Parts { env: env.clone(), dir: dir.to_owned(), name, address, methods, engine };
-        let follow = Follow::new(parts, standing.clone());
         let shared = Arc::new(Shared {
             env: env.clone(),
             standing: standing.clone(),
@@ -91,9 +134,15 @@ impl Node {
             rung: Condvar::new(),
         });
         let running = shared.clone();
-        let thread = env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
+        let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
         let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node = Node { shared, thread: Mutex::new(Some(thread)) };
+        let node = Node {
+            shared,
+            rank: AtomicU8::new(FOLLOWS),
+            thread: Mutex::new(Some(thread)),
+            dir: at,
+            methods: methods_too,
+        };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -140,6 +189,69 @@ impl Node {
         self.shared.standing.wait((Goal::Latest, None), limit, cancel)
     }
 
+    /// Opens the directory as its writer, with what the log has to its end, and follows no more. `engine` says with
+    /// [`EngineOptions::takes_over`] whether a writer that lives is overtaken; otherwise that one keeps the directory
+    /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error. While another promotion is
+    /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`].
+    pub fn promote(&self, engine: EngineOptions) -> Result<Promoted> {
+        let mut promoting = self.begin_promotion()?;
+        let promoted = self.promote_alone(engine)?;
+        promoting.becomes = WRITES;
+        Ok(promoted)
+    }
+
+    /// Node 4.
+    fn begin_promotion(&self) -> Result<Promoting<'_>> {
+        let taken = self.rank.compare_exchange(FOLLOWS, IS_PROMOTED, Ordering::AcqRel, Ordering::Acquire);
+        let (what, hint) = match taken {
+            Ok(_) => return Ok(Promoting { rank: &self.rank, becomes: FOLLOWS }),
+            Err(WRITES) => ("this node has been promoted already", "it writes the directory"),
+            Err(_) => ("this node is being promoted already", "wait for that to end"),
+        };
+        Err(Error::new(Code::NotInPrerequisiteState, what).hint(hint))
+    }
+
+    fn promote_alone(&self, engine: EngineOptions) -> Result<Promoted> {
+        if !engine.takes_over {
+            self.listen()?;
+        }
+        let opened = Engine::open(self.shared.env.clone(), &self.dir, self.methods.clone(), engine)?;
+        let (has, shown) = (opened.published(), self.shared.standing.published());
+        if has < shown {
+            let what = format!("the directory ends at commit {has}, the node has shown {shown}");
+            return Err(Error::corrupt(what).hint("restore the directory from a backup"));
+        }
+        self.stop();
+        self.shared.standing.note_over();
+        // It may have joined anew meanwhile: what it has shown last is known when it has stopped.
+        Ok(Promoted { engine: opened, before: self.engine() })
+    }
+
+    /// Fails when a writer is heard that has the directory (node 3): its announcement moves while this looks. Every
+    /// look opens the file, whatever the thread that follows does at the time.
+    fn listen(&self) -> Result<()> {
+        let env = &self.shared.env;
+        let heard = || -> Option<Announcement> {
+            let announced = read_announcement(&*Place::of(env, &self.dir).announced_from().ok()??)?;
+            // One that has closed, or has stopped, has let go of it.
+            let lives = !announced.is_closed && writer_is_present(env, &self.dir, announced.epoch).ok()?;
+            lives.then_some(announced)
+        };
+        let Some(first) = heard() else { return Ok(()) };
+        let begun = env.clock.monotonic_nanos();
+        while env.clock.monotonic_nanos().saturating_sub(begun) < LISTEN.as_nanos() as u64 {
+            env.clock.sleep(LISTEN_LOOK);
+            let moves = |now: Announcement| (now.opening, now.beat, now.lsn) != (first.opening, first.beat, first.lsn);
+            if heard().is_some_and(moves) && !active(faults::PROMOTE_DEAF) {
+                let writer = writer_of(env, &self.dir).unwrap_or_else(|| format!("its epoch {}", first.epoch));
+                let what = format!("the directory {} is in use by {writer}, which is heard", self.dir.display());
+                return Err(Error::new(Code::CannotConnectNow, what)
+                    .hint("stop that server; or promote with --force, and it acknowledges nothing more"));
+            }
+        }
+        Ok(())
+    }
+
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.
     pub fn stop(&self) {
         {
@@ -163,9 +275,29 @@ impl Drop for Node {
 }
 
 impl Shared {
-    fn run(&self, mut follow: Follow, replaced: &Replaced) {
+    /// Follows by a thread of its own, and again when that one panics (node 2).
+    fn watch(self: &Arc<Shared>, parts: &Parts, replaced: &Arc<Replaced>) {
         while !self.stop.load(Ordering::Acquire) {
-            let pause = match follow.step(replaced) {
+            let follow = Follow::new(parts.clone(), self.standing.clone());
+            let (running, replaced) = (Arc::clone(self), Arc::clone(replaced));
+            let spawned = self.env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
+            let ended = match spawned.map(JoinHandle::join) {
+                Ok(Ok(())) => return,
+                Ok(Err(panic)) => Error::internal(format!("the thread that follows panicked: {panic}")),
+                Err(error) => Error::io("starting the thread that follows", &error),
+            };
+            self.standing.note_lost(&ended);
+            let mut stopping = self.stopping.lock();
+            if !self.stop.load(Ordering::Acquire) {
+                self.rung.wait_timeout(&mut stopping, REST);
+            }
+        }
+    }
+
+    fn run(&self, mut follow: Follow, replaced: &Replaced) {
+        let stop = || self.stop.load(Ordering::Acquire);
+        while !stop() {
+            let pause = match follow.step(replaced, &stop) {
                 Next::Go => continue,
                 Next::Poll => self.poll,
                 Next::Pause(pause) => pause,

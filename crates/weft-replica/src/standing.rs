@@ -129,6 +129,8 @@ struct State {
     /// When the beat of the writer changed last.
     heard: Option<u64>,
     lost: Option<Error>,
+    /// It follows no more: it writes.
+    is_over: bool,
     waiters: usize,
 }
 
@@ -177,7 +179,8 @@ impl Standing {
         assert!(published >= state.published, "what was shown stays shown (standing 2)");
         state.joins += 1;
         (state.phase, state.position, state.published) = (Phase::Following, position, published);
-        state.confirmed = Some(read);
+        // Standing 4.
+        state.confirmed = if state.announced.is_closed { state.confirmed } else { Some(read) };
         state.engine = Some(engine.clone());
         self.wake(&state);
     }
@@ -196,6 +199,13 @@ impl Standing {
         let mut state = self.state.lock();
         state.phase = if state.engine.is_some() { Phase::Lost } else { Phase::Waiting };
         state.lost = Some(error.clone());
+    }
+
+    /// It follows no more: who waits is told so (standing 3).
+    pub(crate) fn note_over(&self) {
+        let mut state = self.state.lock();
+        state.is_over = true;
+        self.wake(&state);
     }
 
     /// The last commit that is shown, and may not be shown no more.
@@ -247,6 +257,10 @@ impl Standing {
         state.waiters += 1;
         let waited = loop {
             let now = self.now();
+            if state.is_over {
+                let what = "this node has become the writer: another engine shows the database";
+                break Err(Error::new(Code::ShuttingDown, what).hint("connect again"));
+            }
             if join.is_some_and(|join| state.joins > join) {
                 let what = "this node has joined anew: another engine shows the database";
                 break Err(Error::new(Code::ShuttingDown, what).hint("connect again"));

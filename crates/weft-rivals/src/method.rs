@@ -95,7 +95,7 @@ impl Method for Rival {
         Ok(Vec::new())
     }
 
-    fn test_file(&self, _: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+    fn test_file(&self, _: &TableDef, _: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()> {
         saved::read(&*handle, file).map(|_| ())
     }
 }

@@ -1,11 +1,10 @@
 //! The server: PostgreSQL's protocol, version 3, over the library.
 //!
 //! ```text
-//!   psql, drivers ─▶ net (sockets, TLS, frames) ─▶ protocol (messages) ─▶ connection (one thread, one session)
-//!                                                        auth (SCRAM)            types (values as text and bytes)
-//!   server: listeners, limits, cancelling, the log, the end
+//!   psql, drivers ─▶ weft_wire (sockets, TLS, frames, messages, SCRAM) ─▶ connection (one thread, one session)
+//!                                                                       types (values as text and bytes)
+//!   server: listeners, limits, cancelling, the end
 //!   monitor: /metrics and /health
-//!   client: the other side of the same protocol, for the shell and for copying from one server to another
 //! ```
 //!
 //! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point
@@ -17,16 +16,11 @@
     reason = "sockets and their threads are outside of what a simulation decides"
 )]
 
-mod auth;
-pub mod client;
 mod connection;
 mod monitor;
-mod net;
-pub mod protocol;
 mod server;
 mod types;
 
-pub use auth::Verifier;
 pub use monitor::Monitor;
-pub use net::TlsIdentity;
-pub use server::{Auth, Level, Log, Server, ServerConfig, connect_as_owner};
+pub use server::{Auth, Server, ServerConfig, connect_as_owner};
+pub use weft_wire::{Level, Log, TlsIdentity, Verifier, client, protocol};

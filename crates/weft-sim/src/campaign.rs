@@ -36,6 +36,8 @@ pub struct Campaign {
     pub crashes_per_seed: u64,
     /// Simulations side by side.
     pub threads: usize,
+    /// Names of steps that crashes come after where a scenario reaches one of them, instead of any step.
+    pub aims: Vec<&'static str>,
 }
 
 /// What happened.
@@ -82,7 +84,7 @@ impl Campaign {
                     if seed >= end {
                         break;
                     }
-                    let one = run_scenario((self.scenario)(seed), self.crashes_per_seed, false);
+                    let one = run_aimed((self.scenario)(seed), self.crashes_per_seed, false, &self.aims);
                     failures.fetch_add(one.failures.len() as u64, Ordering::Relaxed);
                     report.add(one);
                 }
@@ -104,6 +106,10 @@ pub fn run_seed(seed: u64, crashes: u64, record_trace: bool) -> Report {
 
 /// Runs a scenario as [`run_seed`] does.
 pub fn run_scenario(scenario: Scenario, crashes: u64, record_trace: bool) -> Report {
+    run_aimed(scenario, crashes, record_trace, &[])
+}
+
+fn run_aimed(scenario: Scenario, crashes: u64, record_trace: bool, aims: &[&'static str]) -> Report {
     let seed = scenario.seed;
     let simulation = Simulation::new(SimOptions { record_trace, ..SimOptions::seeded(seed) });
     let mut seed_run = SeedRun {
@@ -113,6 +119,7 @@ pub fn run_scenario(scenario: Scenario, crashes: u64, record_trace: bool) -> Rep
         round_operations: 300,
         step_counts: BTreeMap::new(),
         report: Report { seeds: 1, ..Report::default() },
+        aims: aims.to_vec(),
         simulation,
     };
     while seed_run.report.crashes < crashes && seed_run.report.failures.is_empty() {
@@ -134,6 +141,8 @@ struct SeedRun {
     /// Steps of the last whole round.
     step_counts: BTreeMap<&'static str, u64>,
     report: Report,
+    /// Steps to crash after before any other.
+    aims: Vec<&'static str>,
 }
 
 impl SeedRun {
@@ -182,7 +191,8 @@ impl SeedRun {
                 // Of those that this scenario comes to, once that is known.
                 let is_usual = |step: &Step| self.step_counts.get(step.name()).is_some_and(|&count| count > 0);
                 let usual: Vec<Step> = all_steps().into_iter().filter(is_usual).collect();
-                let steps = if usual.is_empty() { all_steps() } else { usual };
+                let aimed: Vec<Step> = usual.iter().filter(|step| self.aims.contains(&step.name())).copied().collect();
+                let steps = [aimed, usual].into_iter().find(|steps| !steps.is_empty()).unwrap_or_else(all_steps);
                 let step = steps[(self.scenario.seed * 13 + number) as usize % steps.len()].name();
                 let usual = self.step_counts.get(step).copied().unwrap_or_default();
                 self.simulation.crash_at_step(step, 1 + self.random.below(usual.max(1)));

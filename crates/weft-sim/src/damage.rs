@@ -192,7 +192,8 @@ fn content(simulation: &Simulation) -> Result<Vec<(String, Vec<u8>)>, String> {
         Ok((name, bytes))
     };
     let names = env.fs.list(Path::new(DIR)).map_err(|error| error.to_string())?;
-    let files: std::io::Result<Vec<_>> = names.into_iter().filter(|name| name != "LOCK").map(read).collect();
+    let files: std::io::Result<Vec<_>> =
+        names.into_iter().filter(|name| name != "LOCK" && !name.starts_with("WRITER-")).map(read).collect();
     files.map_err(|error| error.to_string())
 }
 

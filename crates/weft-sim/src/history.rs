@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
+use weft_format::Timestamp;
 use weft_kernel::Durability;
 
 use crate::model::{Effects, Place, Row, State, differences, replay};
@@ -182,7 +183,12 @@ impl History {
 
     /// The end of the log may have been damaged: what no checkpoint was behind may be lost, and then all after it.
     pub(crate) fn forgive_unnamed(&self) {
-        self.inner().records.values_mut().for_each(|record| record.hard = record.named);
+        let mut inner = self.inner();
+        inner.records.values_mut().for_each(|record| record.hard = record.named);
+        let named = inner.by_ts.iter().rfind(|(_, tid)| inner.records[tid].named).map(|(ts, _)| ts + 1);
+        if let Some(first) = named.or_else(|| inner.by_ts.keys().next().copied()) {
+            self.moments.forget_from(Timestamp(first));
+        }
     }
 
     /// Compares a snapshot read while writers run: it holds exactly the transactions its ledger names, all that were

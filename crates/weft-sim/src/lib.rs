@@ -51,6 +51,7 @@ mod replace;
 mod round;
 mod scan;
 mod scenario;
+mod succession;
 mod tables;
 mod work;
 
@@ -69,4 +70,5 @@ pub use promises::promises;
 pub use random::Random;
 pub use round::{faulted_round, open_engine, read_everything, round, verify};
 pub use scenario::Scenario;
+pub use succession::{SuccessionCounts, run_succession};
 pub use tables::DIR;

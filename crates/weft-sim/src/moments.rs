@@ -89,6 +89,11 @@ impl Moments {
         compared
     }
 
+    /// From this commit on all may be lost.
+    pub(crate) fn forget_from(&self, commit: Timestamp) {
+        self.kept().retain(|moment| moment.commit < commit);
+    }
+
     fn kept(&self) -> MutexGuard<'_, Vec<Arc<Moment>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -135,7 +135,8 @@ fn lives(env: &Env, scenario: &Scenario, shared: &Arc<Shared>, seed: u64) {
         let gate = shared.gate.write();
         let mut herald = None;
         let (engine, mut random) = work_through(env, scenario, &shared.history, number, |env, engine| {
-            shared.floor.store(engine.published().0, Ordering::Release);
+            // Clients write by now, and not all that is published is durable.
+            shared.floor.store(engine.durable().last.0, Ordering::Release);
             let started = Herald::start(engine, bounds(scenario));
             herald = Some(started.unwrap_or_else(|error| panic!("violation: nothing is announced: {error}")));
             drop(gate);
@@ -237,7 +238,8 @@ fn look(shared: &Shared, node: &Node, seen: &mut u64, random: &mut Random) {
         assert!(read_ts >= *seen, "violation: a node showed {seen}, then {read_ts}");
         *seen = read_ts;
         if read_ts < shared.floor.load(Ordering::Acquire) {
-            assert!(!is_latest, "violation: the latest is older than what the writer has opened with");
+            let status = node.status();
+            assert!(!is_latest, "violation: the latest is older than what the writer has opened with: {status:?}");
             return Ok(false);
         }
         let state = read_state(&txn, random)?;

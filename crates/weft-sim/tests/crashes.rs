@@ -49,12 +49,14 @@ fn no_crash_loses_invents_or_tears_a_transaction() {
     }
     let threads = threads();
     let first_seed = setting("WEFT_SIM_FIRST_SEED").unwrap_or(0);
-    let campaign = Campaign { scenario: Scenario::seeded, first_seed, seeds: seeds(), crashes_per_seed, threads };
+    let aims = Vec::new();
+    let campaign = Campaign { scenario: Scenario::seeded, first_seed, seeds: seeds(), crashes_per_seed, threads, aims };
     let started = std::time::Instant::now();
     let mut report = campaign.run();
-    // Which crash comes after a rare step is chance: more seeds, until each had one.
+    // Which crash comes after a rare step is chance: more seeds, aimed at those that had none.
     let mut more = Campaign { first_seed: first_seed + seeds(), seeds: MORE_SEEDS, ..campaign };
     while !report.missed_steps().is_empty() && report.failures.is_empty() && report.seeds < 2 * seeds() {
+        more.aims = report.missed_steps();
         report.add(more.run());
         more.first_seed += MORE_SEEDS;
     }
@@ -107,7 +109,8 @@ fn lineage_tables_keep_every_past_state() {
     }
     let seeds = crashes.div_ceil(LINEAGE_CRASHES);
     let (scenario, first_seed) = (Scenario::of_lineage, setting("WEFT_SIM_FIRST_SEED").unwrap_or(0));
-    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed: LINEAGE_CRASHES, threads: threads() };
+    let (crashes_per_seed, threads, aims) = (LINEAGE_CRASHES, threads(), Vec::new());
+    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed, threads, aims };
     let report = campaign.run();
     let replay = "replay one seed with its trace: WEFT_SIM_SEED=<seed> cargo test -p weft-sim lineage_tables";
     assert!(report.failures.is_empty(), "{}\n{replay}", report.failures.join("\n"));
@@ -133,7 +136,8 @@ fn row_tables_lose_nothing() {
     }
     let seeds = crashes.div_ceil(LINEAGE_CRASHES);
     let (scenario, first_seed) = (Scenario::of_rows, setting("WEFT_SIM_FIRST_SEED").unwrap_or(0));
-    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed: LINEAGE_CRASHES, threads: threads() };
+    let (crashes_per_seed, threads, aims) = (LINEAGE_CRASHES, threads(), Vec::new());
+    let campaign = Campaign { scenario, first_seed, seeds, crashes_per_seed, threads, aims };
     let report = campaign.run();
     let replay = "replay one seed with its trace: WEFT_SIM_SEED=<seed> cargo test -p weft-sim row_tables";
     assert!(report.failures.is_empty(), "{}\n{replay}", report.failures.join("\n"));

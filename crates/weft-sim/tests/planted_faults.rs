@@ -99,7 +99,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | Fault::SKIP_PARENT_LOCK
         | Fault::SKIP_PENDING_CONSTRAINTS => promises().err().map(|broken| (1, broken)),
         Fault::FORGET_BUILDING_CUT | Fault::LIST_BUILT_EARLY | Fault::FORGET_MISSED_ROWS => {
-            (0..SEEDS).find_map(|seed| build_beside_writers(seed, CRASHES).err().map(|violation| (seed, violation)))
+            (0..SEEDS * 8).find_map(|seed| build_beside_writers(seed, CRASHES).err().map(|violation| (seed, violation)))
         }
         Fault::SKIP_SPECULATIVE_VALIDATION => {
             first_of(SPECULATIVE_SEEDS, |seed| Plan::speculative(seed, Some(Level::RepeatableRead)))

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   SET freshness = 'none'          what the node has
+//!   SET freshness = 'own writes'    the commit that freshness_token names; without one everything, as latest does
 //!   SET freshness = 'latest'        everything that was acknowledged anywhere before the statement began
 //!   SET freshness = '50 ms'         everything that was acknowledged 50 ms before it began
 //!   SET freshness_token = '1042'    the commit 1042, which weft_last_commit() told on the writer
@@ -9,7 +10,9 @@
 //!
 //! 1. A statement that is to see something waits for it before its snapshot is taken, and fails when
 //!    `freshness_timeout` has passed: it never answers from what is older.
-//! 2. Who reads on the writer waits for nothing: there everything is.
+//! 2. A node does not know what its client has written elsewhere. So own writes are what the token names, and without a
+//!    token all that anybody has: never less than what was asked for.
+//! 3. Who reads on the writer waits for nothing: there everything is.
 
 use std::time::Duration;
 
@@ -24,6 +27,8 @@ use crate::configuration::{parse_ms, print_ms};
 pub struct Freshness {
     /// Everything that was acknowledged so many milliseconds ago; none: it does not matter.
     pub within_ms: Option<u64>,
+    /// What its client has written, on whichever connection (freshness 2).
+    pub own_writes: bool,
     /// This commit; 0: none.
     pub token: u64,
     /// How long a statement waits for that, milliseconds.
@@ -32,7 +37,7 @@ pub struct Freshness {
 
 impl Default for Freshness {
     fn default() -> Freshness {
-        Freshness { within_ms: None, token: 0, timeout_ms: 10_000 }
+        Freshness { within_ms: None, own_writes: false, token: 0, timeout_ms: 10_000 }
     }
 }
 
@@ -51,13 +56,14 @@ impl Freshness {
         match (name, self.within_ms) {
             ("freshness_token", _) => self.token.to_string(),
             ("freshness_timeout", _) => print_ms(self.timeout_ms),
+            (_, None) if self.own_writes => "own writes".into(),
             (_, None) => "none".into(),
             (_, Some(0)) => "latest".into(),
             (_, Some(ms)) => print_ms(ms),
         }
     }
 
-    /// Sets one of them; none: the value is not allowed. Own writes are what the token names.
+    /// Sets one of them; none: the value is not allowed.
     pub(crate) fn set(&mut self, name: &str, word: &str) -> Option<()> {
         match name {
             "freshness_token" => self.token = if word.is_empty() { 0 } else { word.parse().ok()? },
@@ -67,10 +73,16 @@ impl Freshness {
                     "none" | "own writes" => None,
                     "latest" => Some(0),
                     _ => Some(parse_ms(word)?),
-                }
+                };
+                self.own_writes = word == "own writes";
             }
         }
         Some(())
+    }
+
+    /// How old what is read may be, beside the token.
+    fn within(&self) -> Option<u64> {
+        if self.own_writes && self.token == 0 { Some(0) } else { self.within_ms }
     }
 
     /// Waits until an engine shows what is wanted (freshness 1).
@@ -81,7 +93,7 @@ impl Freshness {
             let waited = company.wait_for(Timestamp(self.token), limit, Some(cancel))?;
             met(waited, company, self.timeout_ms, || format!("commit {}", self.token))?;
         }
-        let Some(within_ms) = self.within_ms else { return Ok(()) };
+        let Some(within_ms) = self.within() else { return Ok(()) };
         let waited = company.wait_within(Duration::from_millis(within_ms), limit, Some(cancel))?;
         met(waited, company, self.timeout_ms, || match within_ms {
             0 => "what was committed by now".to_owned(),
@@ -128,8 +140,11 @@ mod tests {
         wanted.set("freshness", "latest").unwrap();
         assert_eq!((wanted.get("freshness"), wanted.within_ms), ("latest".into(), Some(0)));
         wanted.set("freshness", "own writes").unwrap();
+        assert_eq!((texts(&wanted), wanted.within()), (["own writes", "1042", "1s"].map(String::from), None));
         wanted.set("freshness_token", "").unwrap();
-        assert_eq!(texts(&wanted), ["none", "0", "1s"]);
+        assert_eq!((texts(&wanted), wanted.within()), (["own writes", "0", "1s"].map(String::from), Some(0)));
+        wanted.set("freshness", "none").unwrap();
+        assert_eq!((texts(&wanted), wanted.within()), (["none", "0", "1s"].map(String::from), None));
         for (name, value) in [("freshness", "soon"), ("freshness_token", "x"), ("freshness_timeout", "long")] {
             assert!(wanted.set(name, value).is_none(), "{name} = {value}");
         }

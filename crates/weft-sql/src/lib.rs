@@ -40,6 +40,7 @@ pub mod queries;
 mod resolve;
 pub mod rights;
 pub mod roles;
+pub mod route;
 mod row;
 mod session;
 mod settings;

@@ -59,7 +59,8 @@ fn caught_by_crashes(fault: Option<Fault>, seeds: u64) -> Option<(u64, String)> 
 #[test]
 fn nothing_is_lost_from_tiny_pages() {
     let _alone = ALONE.lock();
-    assert_eq!(caught_by_crashes(None, 30), None);
+    let seeds = std::env::var("WEFT_ROW_SEEDS").map_or(30, |seeds| seeds.parse().unwrap());
+    assert_eq!(caught_by_crashes(None, seeds), None);
 }
 
 #[test]
@@ -70,6 +71,7 @@ fn what_a_crash_leaves_tells_of_faults() {
         faults::SPLIT_WITHOUT_LINK,
         faults::KEEP_FURTHER_PAGES,
         faults::FORGET_CHANGED_WHILE_WRITTEN,
+        faults::FORGET_OPEN_LOADS,
     ];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_crashes(Some(*fault), 60).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
@@ -79,7 +81,7 @@ fn what_a_crash_leaves_tells_of_faults() {
 fn the_suite_tells_of_faults() {
     let _alone = ALONE.lock();
     assert_eq!(caught_by_suite(None, 6), None);
-    let all = [faults::UNDO_NOT_KEPT, faults::PURGE_TOO_EARLY];
+    let all = [faults::UNDO_NOT_KEPT, faults::PURGE_TOO_EARLY, faults::SEE_OPEN_LOADS, faults::LOAD_OVER_ROWS];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 30).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }

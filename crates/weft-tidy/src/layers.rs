@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-query ─▶ weft-sql ─▶ weft-kernel ─▶ weft-contract
+//!      ├──────▶ weft-router ─▶ weft-wire ─▶ weft-sql;   weft-server ─▶ weft-wire
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
@@ -26,6 +27,8 @@ pub const CRATES: &[&str] = &[
     "weft-rivals",
     "weft-sim",
     "weft-sql",
+    "weft-wire",
+    "weft-router",
     "weft-query",
     "weft",
     "weft-server",
@@ -47,6 +50,8 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 pub const KERNEL: &[&[&str]] = &[
     // Words that all share; counters and switches.
     &["table", "fault", "step", "cancel", "budget", "poison"],
+    // Who may write a directory: whoever writes into one asks.
+    &["term"],
     &["account", "sleeper", "read_again", "files", "log", "sched"],
     &["admission", "cache", "lock", "timeline", "manifest", "options", "history"],
     // What table methods are given, and what they are.

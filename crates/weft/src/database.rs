@@ -9,19 +9,21 @@
 //! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
 //!    next opening takes longer.
 //! 3. A database that follows another process ([`Database::follow`]) only reads. When it has to join anew its sessions
-//!    end with 57P01, and new ones read what it has joined.
+//!    end with 57P01, those that are idle at once, and new ones read what it has joined. The same when it becomes the
+//!    writer ([`Database::promote`]): that is done alone, a second call is refused, and closing waits for its end.
 //! 4. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
 //!    Before, what is freed goes back while the process has more than half of what is accounted for.
+//! 5. The directory is the one that was named when it was opened, wherever the process goes afterwards.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use weft_env::sync::RwLock;
+use weft_env::sync::{Mutex, RwLock};
 use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, QuarantineReport, TableDef};
-use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus};
+use weft_kernel::{Backup, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef};
+use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
@@ -37,7 +39,8 @@ const ATTEMPTS_MAX: u32 = 100;
 #[derive(Clone)]
 pub struct Database {
     served: Arc<Served>,
-    beside: Arc<Beside>,
+    beside: Arc<RwLock<Arc<Beside>>>,
+    options: Arc<Options>,
     dir: PathBuf,
     env: Env,
     /// Dropped last.
@@ -50,11 +53,14 @@ struct Served {
     sql: RwLock<Option<Arc<SqlEngine>>>,
     activities: OnceLock<Arc<Activities>>,
     configured: OnceLock<Arc<Configured>>,
+    /// Whether it was closed. Held by who closes it or makes it the writer.
+    is_closed: Mutex<bool>,
 }
 
 impl Served {
     fn nothing() -> Served {
-        Served { sql: RwLock::new(None), activities: OnceLock::new(), configured: OnceLock::new() }
+        let (activities, configured) = (OnceLock::new(), OnceLock::new());
+        Served { sql: RwLock::new(None), activities, configured, is_closed: Mutex::new(false) }
     }
 
     /// These sessions begin in from now on.
@@ -66,13 +72,29 @@ impl Served {
 
     /// An engine takes the place of another one, whose sessions end.
     fn replace(&self, engine: &Arc<Engine>, before: Option<&Arc<Engine>>, options: &SqlOptions) {
+        let clients = self.clients();
+        self.begin(self.sql_of(engine, options));
+        self.end(before, &clients);
+    }
+
+    /// What sessions begin in on another engine.
+    fn sql_of(&self, engine: &Arc<Engine>, options: &SqlOptions) -> Arc<SqlEngine> {
         let present = self.sql.read().clone();
-        self.begin(present.map_or_else(
-            || SqlEngine::new(Arc::clone(engine), options.clone()),
-            |sql| sql.in_place(Arc::clone(engine)),
-        ));
+        present
+            .map_or_else(|| SqlEngine::new(Arc::clone(engine), options.clone()), |sql| sql.in_place(Arc::clone(engine)))
+    }
+
+    /// The sessions there are, by their numbers.
+    fn clients(&self) -> Vec<u64> {
+        self.activities.get().map(|activities| activities.pids()).unwrap_or_default()
+    }
+
+    /// Ends an engine that followed, and these sessions.
+    fn end(&self, before: Option<&Arc<Engine>>, clients: &[u64]) {
         // It writes nothing, so nothing is left undone.
         drop(before.map(|before| before.close()));
+        // Those that wait for their clients would keep it in memory.
+        self.activities.get().inspect(|activities| activities.end_idle(clients));
     }
 }
 
@@ -110,13 +132,16 @@ impl Database {
         let env = Env::real();
         let memory = keep_little(&env, &options);
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
-        let (dir, limits) = (dir.as_ref().to_owned(), options.nodes);
+        let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
         let engine = Engine::open(env.clone(), &dir, methods, options.engine())?;
         let beside = match limits {
             Some(limits) => match Herald::start(&engine, limits.herald()) {
                 Ok(herald) => Beside::Nodes(herald),
                 // A full disk, or a folder that belongs to somebody else, keeps nobody from opening: nodes wait.
-                Err(_) => Beside::Nobody,
+                Err(_) => {
+                    weft_replica::withdraw(&env, &dir);
+                    Beside::Nobody
+                }
             },
             None => {
                 weft_replica::withdraw(&env, &dir);
@@ -127,7 +152,18 @@ impl Database {
         sql.drop_leftovers();
         let served = Served::nothing();
         served.begin(sql);
-        Ok(Database { served: Arc::new(served), beside: Arc::new(beside), dir, env, _memory: Arc::new(memory) })
+        if matches!(beside, Beside::Nobody) {
+            engine_of(&served).keep_log_from(None);
+        }
+        let beside = Arc::new(RwLock::new(Arc::new(beside)));
+        Ok(Database {
+            served: Arc::new(served),
+            beside,
+            options: Arc::new(options),
+            dir,
+            env,
+            _memory: Arc::new(memory),
+        })
     }
 
     /// Follows the database that another process has open in a directory, with [`Options::nodes`], and shows what that
@@ -137,7 +173,7 @@ impl Database {
     ///
     /// 57P03 when it has not joined in [`Follow::join_timeout`], with the reason.
     pub fn follow(dir: impl AsRef<Path>, options: Options, follow: Follow) -> Result<Database> {
-        let (env, dir) = (Env::real(), dir.as_ref().to_owned());
+        let (env, dir) = (Env::real(), absolute(dir.as_ref())?);
         let memory = keep_little(&env, &options);
         let node = NodeOptions {
             name: follow.name,
@@ -152,8 +188,43 @@ impl Database {
             shown.replace(engine, before.as_ref(), &sql);
         };
         let node = Node::start(&env, &dir, methods(), node, Box::new(replaced))?;
-        let beside = Arc::new(Beside::Writer(node));
-        Ok(Database { served, beside, dir, env, _memory: Arc::new(memory) })
+        let beside = Arc::new(RwLock::new(Arc::new(Beside::Writer(node))));
+        let database = Database { served, beside, options: Arc::new(options), dir, env, _memory: Arc::new(memory) };
+        // A weak one, or it would keep itself.
+        let (weak, parts) = (Arc::downgrade(&database.beside), database.clone_parts());
+        database.activities().set_promote(move || match weak.upgrade() {
+            Some(beside) => parts.promote(&beside, false),
+            None => Err(Error::new(Code::ShuttingDown, "the database is closed")),
+        });
+        Ok(database)
+    }
+
+    /// Makes a database that follows the writer of its directory, with everything that was ever acknowledged there;
+    /// answers when it may write. With `takes_over` a writer that lives is overtaken: it acknowledges nothing more.
+    /// Sessions end with 57P01, and others begin.
+    ///
+    /// # Errors
+    ///
+    /// 57P03 when the writer lives and is not to be overtaken, and it follows on then; 55000 when it follows nobody,
+    /// and while another promotion is under way; 57P01 when it was closed.
+    pub fn promote(&self, takes_over: bool) -> Result<()> {
+        self.clone_parts().promote(&self.beside, takes_over)
+    }
+
+    fn clone_parts(&self) -> Promotion {
+        let (served, env, dir) = (Arc::clone(&self.served), self.env.clone(), self.dir.clone());
+        Promotion { served: Arc::downgrade(&served), options: Arc::clone(&self.options), env, dir }
+    }
+
+    fn beside(&self) -> Arc<Beside> {
+        Arc::clone(&self.beside.read())
+    }
+
+    /// Who has the directory now, when another has taken it from this database: then it acknowledges nothing more, and
+    /// is to be closed.
+    pub fn overtaken(&self) -> Option<Error> {
+        let engine = self.engine();
+        if !engine.is_follower() && engine.has_lost_directory() { engine.check_writes().err() } else { None }
     }
 
     /// What sessions begin in now.
@@ -167,17 +238,17 @@ impl Database {
 
     /// Whether it follows another process.
     pub fn follows(&self) -> bool {
-        matches!(*self.beside, Beside::Writer(_))
+        matches!(*self.beside(), Beside::Writer(_))
     }
 
     /// Where it is as a node; none when it follows nobody.
     pub fn node(&self) -> Option<NodeStatus> {
-        if let Beside::Writer(node) = &*self.beside { Some(node.status()) } else { None }
+        if let Beside::Writer(node) = &*self.beside() { Some(node.status()) } else { None }
     }
 
     /// The nodes that follow it.
     pub fn nodes(&self) -> Vec<NodeSeen> {
-        if let Beside::Nodes(herald) = &*self.beside { herald.nodes() } else { Vec::new() }
+        if let Beside::Nodes(herald) = &*self.beside() { herald.nodes() } else { Vec::new() }
     }
 
     /// A new session; an error when the database was closed.
@@ -304,13 +375,14 @@ impl Database {
 
     /// Stops background jobs, writes a checkpoint and gives the directory free. Sessions that are left fail with 57P01.
     pub fn close(&self) -> Result<()> {
-        match &*self.beside {
+        // A promotion that is under way ends before: then there is one engine, which is closed here.
+        let mut is_closed = self.served.is_closed.lock();
+        *is_closed = true;
+        match &*self.beside() {
             Beside::Nobody => self.engine().close(),
             Beside::Nodes(herald) => {
                 herald.stop();
-                let closed = self.engine().close();
-                herald.farewell();
-                closed
+                self.engine().close_and(|| herald.farewell())
             }
             Beside::Writer(node) => {
                 node.stop();
@@ -318,6 +390,69 @@ impl Database {
             }
         }
     }
+}
+
+/// So long who asked for a promotion has to be told, before sessions of the node end.
+const TELL: Duration = Duration::from_millis(100);
+
+/// What a promotion needs of a database.
+#[derive(Clone)]
+struct Promotion {
+    served: Weak<Served>,
+    options: Arc<Options>,
+    env: Env,
+    dir: PathBuf,
+}
+
+impl Promotion {
+    fn promote(&self, beside: &RwLock<Arc<Beside>>, takes_over: bool) -> Result<()> {
+        let closed = || Error::new(Code::ShuttingDown, "the database is closed");
+        let served = self.served.upgrade().ok_or_else(closed)?;
+        let Some(is_closed) = served.is_closed.try_lock() else {
+            let message = "this node is being promoted, or closed, already";
+            return Err(Error::new(Code::NotInPrerequisiteState, message).hint("wait for that to end"));
+        };
+        if *is_closed {
+            return Err(closed());
+        }
+        let present = Arc::clone(&beside.read());
+        let Beside::Writer(node) = &*present else {
+            let message = "recovery is not in progress";
+            return Err(Error::new(Code::NotInPrerequisiteState, message).hint("this database writes already"));
+        };
+        let Promoted { engine, before } = node.promote(EngineOptions { takes_over, ..self.options.engine() })?;
+        let herald = self.options.nodes.and_then(|limits| Herald::start(&engine, limits.herald()).ok());
+        if herald.is_none() {
+            weft_replica::withdraw(&self.env, &self.dir);
+        }
+        if herald.is_none() {
+            engine.keep_log_from(None);
+        }
+        // As an opening does, before anybody sees it.
+        let (sql, clients) = (served.sql_of(&engine, &sql_options(&self.options)), served.clients());
+        sql.drop_leftovers();
+        *beside.write() = Arc::new(herald.map_or(Beside::Nobody, Beside::Nodes));
+        served.begin(sql);
+        let (ending, clock) = (self.served.clone(), Arc::clone(&self.env.clock));
+        let end = move |pause: Duration| {
+            clock.sleep(pause);
+            ending.upgrade().inspect(|served| served.end(Some(&before), &clients));
+        };
+        let ending = end.clone();
+        if self.env.spawn.spawn("weft-promoted", Box::new(move || ending(TELL))).is_err() {
+            end(Duration::ZERO);
+        }
+        Ok(())
+    }
+}
+
+/// A directory by a name that stays true when the process goes to another one.
+fn absolute(dir: &Path) -> Result<PathBuf> {
+    weft_env::absolute(dir).map_err(|error| Error::io(format!("finding the directory {}", dir.display()), &error))
+}
+
+fn engine_of(served: &Served) -> Arc<Engine> {
+    Arc::clone(served.sql.read().as_ref().expect("sessions begin in it").kernel())
 }
 
 /// What SQL is told of its surroundings.
@@ -371,7 +506,11 @@ pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64
 /// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and
 /// checks what is left. The files are kept in the directory `quarantine` of the database; their rows are lost.
 pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
-    weft_kernel::quarantine(&Env::real(), dir.as_ref(), &methods(), &Options::default().engine())
+    let (env, dir) = (Env::real(), dir.as_ref());
+    let report = weft_kernel::quarantine(&env, dir, &methods(), &Options::default().engine())?;
+    // What the writer before announced is of another log.
+    weft_replica::withdraw(&env, dir);
+    Ok(report)
 }
 
 /// The finished backups in a directory, oldest first.

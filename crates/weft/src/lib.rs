@@ -36,7 +36,7 @@ pub use weft_kernel::sched::SchedulerMode;
 pub use weft_kernel::{
     Backup, BackupSummary, DamagedFile, Durability, EngineStatus, QuarantineReport, Quarantined, TableDef,
 };
-pub use weft_replica::{NodeSeen, NodeStatus};
+pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};
 pub use weft_sql::{Client as SessionClient, CopyFormat, Notice, Severity, Style};

@@ -56,6 +56,8 @@ fn the_process_stays_within_its_limit() {
     told("looked up", empty);
     copy(s, rows, &dir.path().join("t.csv"));
     told("copied", empty);
+    load_pages(s, rows / 4);
+    told("loaded pages", empty);
     query(s, rows, empty);
     change(&database, s, rows);
     told("changed", empty);
@@ -105,6 +107,27 @@ fn copy(s: &mut Session, rows: u64, file: &Path) {
     s.execute("DROP TABLE u").unwrap();
     let error = s.execute("SELECT id, t FROM t").map(|_| ()).expect_err("300 MB of texts are held");
     assert_eq!(error.code(), Code::OutOfMemory, "{error}");
+}
+
+/// Rows into a row table by one statement: more than the memory of rows has room for. They are on its pages before the
+/// commit, and a load that was given up is not seen.
+fn load_pages(s: &mut Session, rows: u64) {
+    let sum = |first: u64, rows: u64| first * rows + rows * (rows - 1) / 2;
+    s.execute("CREATE TABLE p (id bigint PRIMARY KEY, k bigint NOT NULL, t text NOT NULL) USING row").unwrap();
+    let load =
+        |first: u64| format!("INSERT INTO p SELECT id, k, t FROM t WHERE id >= {first} AND id < {first} + {rows}");
+    s.execute(&load(0)).unwrap();
+    s.execute(&format!("BEGIN; {}", load(rows))).unwrap();
+    assert_eq!(rows_of(s, "SELECT count(*), sum(id) FROM p"), format!("{}|{}", 2 * rows, sum(0, 2 * rows)));
+    s.execute("ROLLBACK").unwrap();
+    assert_eq!(rows_of(s, "SELECT count(*), sum(id) FROM p"), format!("{rows}|{}", sum(0, rows)));
+    s.execute(&load(rows)).unwrap();
+    let error = s.execute(&load(rows / 2)).map(|_| ()).expect_err("all keys are there");
+    assert_eq!(error.code(), Code::UniqueViolation, "{error}");
+    s.execute(&format!("UPDATE p SET k = -1 WHERE id = {rows}; DELETE FROM p WHERE id = 0")).unwrap();
+    assert_eq!(rows_of(s, &format!("SELECT k FROM p WHERE id IN (0, {rows})")), "-1");
+    assert_eq!(rows_of(s, "SELECT count(*), sum(id) FROM p"), format!("{}|{}", 2 * rows - 1, sum(0, 2 * rows)));
+    s.execute("DROP TABLE p").unwrap();
 }
 
 /// Rows by the index, and values that nobody has.

@@ -7,7 +7,7 @@ use weft_server::TlsIdentity;
 use crate::failure::Failure;
 
 /// The certificate in two PEM files.
-pub(super) fn given_identity(certificate: &str, key: &str) -> Result<TlsIdentity, Failure> {
+pub(crate) fn given_identity(certificate: &str, key: &str) -> Result<TlsIdentity, Failure> {
     Ok(TlsIdentity { certificate: read(certificate)?, key: read(key)? })
 }
 

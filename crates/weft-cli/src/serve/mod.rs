@@ -4,6 +4,8 @@
 //!   flags, WEFT_..., DIR/weft.conf ── configure ──▶ Options, ServerConfig, Log
 //!   weft serve DIR            127.0.0.1:5432 and DIR/.s.PGSQL.5432; role and database weft
 //!   weft serve --follow DIR   the same for a node that follows the server of DIR, in another process; it only reads
+//!   weft promote DIR          asks a node, which looks ten times a second: it writes from then on, at the same address
+//!   overtaken                 another has the directory: says so, and ends as by SIGTERM, with 1
 //!   SIGHUP                    the file is read again
 //!   SIGTERM, SIGINT           nobody new is let in, statements are cancelled, a checkpoint is written, exit 0
 //! ```
@@ -23,8 +25,10 @@ use weft_env::Env;
 use weft_server::{Log, Monitor, Server, ServerConfig, Verifier};
 
 use crate::failure::Failure;
+use crate::promote::{Asked as Promotion, LOOK};
 use configure::Told;
-use signals::{Asked, Signals};
+pub(crate) use identity::given_identity;
+pub(crate) use signals::{Asked, Signals};
 
 /// The role and the database that every new directory has.
 const FIRST_ROLE: &str = "weft";
@@ -87,6 +91,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         monitor.serve(&database);
     }
     say("ready");
+    watch(&database, &log, &dir);
     while signals.wait() == Asked::Reload {
         reload();
     }
@@ -103,6 +108,32 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Looks whether a node is to write, and whether another has taken the directory.
+fn watch(database: &Database, log: &Arc<Log>, dir: &Path) {
+    let (database, log) = (database.clone(), Arc::clone(log));
+    let promotion = database.node().map(|node| Promotion::of(dir, &node.name));
+    // It ends with the process.
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(LOOK);
+            let promote = |takes_over| {
+                log.info("promoting", &[("takes_over", &takes_over)]);
+                database.promote(takes_over)
+            };
+            match promotion.as_ref().and_then(|promotion| promotion.look(promote)) {
+                Some(Ok(())) => log.info("promoted", &[]),
+                Some(Err(error)) => log.error("not_promoted", &[("message", &error.message())]),
+                None => {}
+            }
+            if let Some(error) = database.overtaken() {
+                log.error("overtaken", &[("message", &error.message())]);
+                signals::end();
+                return;
+            }
+        }
+    });
+}
+
 /// Opens the database, and says how long that took.
 fn open(
     dir: &Path,
@@ -115,7 +146,8 @@ fn open(
     log.info("starting", &[("version", &env!("CARGO_PKG_VERSION")), ("directory", &dir.display())]);
     let opened = if follows {
         let name = Some(configuration.text("node_name").to_owned()).filter(|name| !name.is_empty());
-        let follow = Follow { name, address: configuration.text("listen").to_owned(), ..Follow::default() };
+        let join_timeout = configuration.duration("node_join_timeout").unwrap_or_default();
+        let follow = Follow { name, address: configuration.text("listen").to_owned(), join_timeout };
         Database::follow(dir, options, follow)
     } else {
         Database::open_with(dir, options)

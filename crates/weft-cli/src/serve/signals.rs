@@ -2,21 +2,27 @@
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// The server's end.
     End,
     /// The configuration again, and a new file of the log.
     Reload,
 }
 
+/// Ends this process as SIGTERM does.
+pub(super) fn end() {
+    // SAFETY: it takes no pointers.
+    unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+}
+
 /// The signals, kept from ending the process.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     set: libc::sigset_t,
 }
 
 impl Signals {
     /// Keeps them from ending the process, in this thread and in those that it starts.
-    pub(super) fn block() -> Signals {
+    pub(crate) fn block() -> Signals {
         // SAFETY: the set is filled by sigemptyset before it is read, and both calls take pointers to it that are valid
         // for their duration.
         let set = unsafe {
@@ -32,7 +38,7 @@ impl Signals {
     }
 
     /// Waits for one of them.
-    pub(super) fn wait(&self) -> Asked {
+    pub(crate) fn wait(&self) -> Asked {
         let mut signal = 0;
         // SAFETY: both pointers are valid for the call.
         while unsafe { libc::sigwait(&self.set, &mut signal) } != 0 {}

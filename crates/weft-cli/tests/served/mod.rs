@@ -66,6 +66,26 @@ impl Served {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// Sends a signal, STOP or CONT say.
+    pub fn signal(&self, name: &str) {
+        assert!(
+            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap().success()
+        );
+    }
+
+    /// Waits until the process has ended by itself, and says whether that was with 0.
+    pub fn ended(mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.is_killed = true;
+                return status.success();
+            }
+            assert!(Instant::now() < deadline, "the server ends by itself");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// SIGKILL: the process has no say in it.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

@@ -59,6 +59,10 @@ impl Fs for GivingWay {
         self.handles.with_room(|| self.fs.lock(path, owner))
     }
 
+    fn break_lock(&self, path: &Path) -> io::Result<()> {
+        self.fs.break_lock(path)
+    }
+
     fn open_files_max(&self) -> Option<u64> {
         self.fs.open_files_max()
     }

@@ -278,6 +278,11 @@ impl Disk {
         }
     }
 
+    /// Takes a lock from its holder.
+    pub(crate) fn break_lock(&mut self, path: &Path) {
+        self.locks.remove(path);
+    }
+
     /// Releases a lock, if `holder` still has it.
     pub(crate) fn unlock(&mut self, path: &Path, holder: u64) {
         if self.locks.get(path).is_some_and(|(present, _)| *present == holder) {

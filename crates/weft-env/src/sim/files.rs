@@ -94,6 +94,14 @@ impl Fs for SimPart {
         Ok(Box::new(SimLock { machine: Arc::clone(&self.0), path, holder }))
     }
 
+    fn break_lock(&self, path: &Path) -> io::Result<()> {
+        let path = normal(path);
+        self.0.operate(Op::on("break_lock", &path.to_string_lossy()), |disk| {
+            disk.break_lock(&path);
+            Ok(())
+        })
+    }
+
     fn open_files_max(&self) -> Option<u64> {
         self.0.disk.lock().faults.open_files_max
     }

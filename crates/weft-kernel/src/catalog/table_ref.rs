@@ -172,9 +172,9 @@ impl TableRef {
         self.shared.leaves_index_alone.store(true, Ordering::Release);
     }
 
-    /// Whether rows may be built as files now, by a table that is able to.
+    /// Whether rows may be built as files now, by a table that is able to: column indexes are fed rows.
     pub(crate) fn may_build_files(&self) -> bool {
-        !self.shared.leaves_index_alone.load(Ordering::Acquire)
+        !self.shared.leaves_index_alone.load(Ordering::Acquire) && self.column_indexes().is_empty()
     }
 
     /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index

@@ -9,6 +9,8 @@
 //! 1. A row that is alive at the end and that changed in the time that an index lacks is here, so its entry comes. Rows
 //!    that were dead before the end no snapshot will see.
 //! 2. An entry may come twice: adding is idempotent (index store 2).
+//! 3. Column indexes are told when a row changed, no later: what they end later than it ended would be in none of their
+//!    files when their cut says that it is.
 //!
 //! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those
 //! of the log from the snapshot on that it was made of.
@@ -22,14 +24,26 @@ use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 use crate::catalog::{Catalog, IndexRef, Relation, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::ColumnIndex;
-use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log, read_log};
+use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log_from, read_log};
 use crate::read_again::concerns_files;
 use crate::services::Services;
 
-/// The rows, by table, and when each changed last.
+/// Rows by their keys, and when each changed last.
+type Rows = BTreeMap<Vec<u8>, Timestamp>;
+
+/// The rows of a table.
+#[derive(Default)]
+struct Changed {
+    /// That some index lacks; they may have changed before.
+    rows: Rows,
+    /// That some column index lacks (behind 3).
+    of_columns: Rows,
+}
+
+/// The rows, by table.
 #[derive(Default)]
 pub(super) struct Behind {
-    rows: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
+    changed: BTreeMap<TableId, Changed>,
     /// The indexes that the log makes of rows that were there.
     made: BTreeMap<TableId, Made>,
 }
@@ -59,7 +73,7 @@ impl Behind {
         let Some(key) = key_of_row(change) else { return };
         let lacks = |index: &IndexRef| index.index.store().cut() < ts;
         if table.indexes().iter().any(lacks) {
-            self.add(table.id(), key, ts);
+            add(&mut self.changed.entry(table.id()).or_default().rows, key, ts);
         }
     }
 
@@ -69,17 +83,7 @@ impl Behind {
         let columns = table.column_indexes();
         let lacks = |index: &Arc<ColumnIndex>| index.lacks(ts);
         if columns.iter().filter_map(|columns| columns.index.as_ref()).any(lacks) {
-            self.add(table.id(), key, ts);
-        }
-    }
-
-    /// A row, and a time when it changed: the latest counts, or an index that has the earlier one in files would seem
-    /// to have both.
-    fn add(&mut self, table: TableId, key: &[u8], ts: Timestamp) {
-        let rows = self.rows.entry(table).or_default();
-        match rows.get_mut(key) {
-            Some(last) => *last = ts.max(*last),
-            None => drop(rows.insert(key.to_vec(), ts)),
+            add(&mut self.changed.entry(table.id()).or_default().of_columns, key, ts);
         }
     }
 
@@ -121,7 +125,7 @@ impl Behind {
         }
         let mut reader = match announced {
             None => read_log(env, services.files.dir())?,
-            Some(announced) => read_live_log(env, services.files.dir(), announced)?,
+            Some(announced) => read_live_log_from(env, services.files.dir(), announced, Lsn(0))?,
         };
         let from = missed.values().map(|made| made.from).min().unwrap_or_default();
         if announced.is_some()
@@ -142,7 +146,7 @@ impl Behind {
                 let LoggedChange::Table { table, change, .. } = change? else { continue };
                 let made = missed.get(&table).filter(|made| ts > made.from).map(|made| made.to);
                 if let (Some(made), Some(key)) = (made, key_of_row(&change)) {
-                    self.add(table, key, ts.min(made));
+                    add(&mut self.changed.entry(table).or_default().rows, key, ts.min(made));
                 }
             }
         }
@@ -160,7 +164,7 @@ impl Behind {
         if active(Fault::FORGET_REDO_ENTRY) {
             return Ok(());
         }
-        let fed: BTreeSet<TableId> = self.rows.keys().copied().collect();
+        let fed: BTreeSet<TableId> = self.changed.keys().copied().collect();
         self.feed_rows(catalog, follows, &mut give_up)?;
         // The others have missed nothing.
         let others = catalog.all().into_iter().filter_map(Relation::into_columns);
@@ -175,7 +179,7 @@ impl Behind {
         follows: bool,
         give_up: &mut impl FnMut(TableId, &Error) -> Result<()>,
     ) -> Result<()> {
-        for (id, rows) in self.rows {
+        for (id, changed) in self.changed {
             let Some(table) = catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
                 continue;
             };
@@ -184,7 +188,7 @@ impl Behind {
             let fed = if table.table.unavailable().is_some() {
                 Ok(false)
             } else {
-                feed_rows(&table, &indexes, (&columns, follows), &rows)
+                feed_rows(&table, &indexes, (&columns, follows), &changed)
             };
             if let Err(error) = &fed {
                 if !concerns_files(error) {
@@ -193,8 +197,9 @@ impl Behind {
                 give_up(id, error)?;
             }
             if !matches!(fed, Ok(true)) {
-                indexes.iter().for_each(|index| leave_unfed(index, &rows));
+                indexes.iter().for_each(|index| leave_unfed(index, &changed.rows));
                 let error = fed.err().or_else(|| table.table.unavailable().cloned());
+                let rows = &changed.of_columns;
                 let lacking = |index: &ColumnIndex| rows.values().filter(|ts| index.lacks(**ts)).min().copied();
                 for (index, ts) in columns.iter().filter_map(|index| Some((index, lacking(index)?))) {
                     let unfed = || Error::internal(format!("table {:?} cannot be read", table.def.name));
@@ -206,8 +211,17 @@ impl Behind {
     }
 }
 
+/// A row, and a time when it changed: the latest counts, or an index that has the earlier one in files would seem to
+/// have both.
+fn add(rows: &mut Rows, key: &[u8], ts: Timestamp) {
+    match rows.get_mut(key) {
+        Some(last) => *last = ts.max(*last),
+        None => drop(rows.insert(key.to_vec(), ts)),
+    }
+}
+
 /// Gives column indexes the rows of these keys as they are at the end.
-fn amend(table: &TableRef, columns: &[&ColumnIndex], rows: &BTreeMap<Vec<u8>, Timestamp>) -> Result<()> {
+fn amend(table: &TableRef, columns: &[&ColumnIndex], rows: &Rows) -> Result<()> {
     for index in columns {
         if active(Fault::COLUMNS_FORGET_AMENDMENTS) {
             continue;
@@ -218,7 +232,7 @@ fn amend(table: &TableRef, columns: &[&ColumnIndex], rows: &BTreeMap<Vec<u8>, Ti
 }
 
 /// An index that lacks one of these rows is not carried on from where it is: which commit it lacks first nobody knows.
-fn leave_unfed(index: &IndexRef, rows: &BTreeMap<Vec<u8>, Timestamp>) {
+fn leave_unfed(index: &IndexRef, rows: &Rows) {
     let cut = index.index.store().cut();
     if rows.values().any(|&ts| ts > cut) {
         index.index.store().leave_unfed(cut.next());
@@ -229,11 +243,11 @@ fn feed_rows(
     table: &TableRef,
     indexes: &[IndexRef],
     (columns, follows): (&[&ColumnIndex], bool),
-    rows: &BTreeMap<Vec<u8>, Timestamp>,
+    Changed { rows, of_columns }: &Changed,
 ) -> Result<bool> {
     match follows {
-        true => columns.iter().for_each(|index| index.note_lacking(rows.values().copied())),
-        false => amend(table, columns, rows)?,
+        true => columns.iter().for_each(|index| index.note_lacking(of_columns.values().copied())),
+        false => amend(table, columns, of_columns)?,
     }
     let mut value = Vec::new();
     for (key, ts) in rows {

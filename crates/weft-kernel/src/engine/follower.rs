@@ -78,10 +78,22 @@ impl Follower {
         options: EngineOptions,
         announced: &dyn Fn() -> Lsn,
     ) -> Result<Follower> {
+        Follower::join_unless((env, dir), methods, options, announced, &|| false)
+    }
+
+    /// The same, which ends with [`Code::QueryCanceled`] soon after `stop` says so: it is asked before each record.
+    pub fn join_unless(
+        (env, dir): (Env, &Path),
+        methods: Vec<Arc<dyn Method>>,
+        options: EngineOptions,
+        announced: &dyn Fn() -> Lsn,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Follower> {
         let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
         options.check()?;
         let (env, handles) = with_handles(env, &options);
-        let Joined { manifest, recovered, mut reader, announced: begun } = begin(&env, dir, &options, announced)?;
+        let Joined { manifest, recovered, mut reader, announced: begun } =
+            begin(&env, dir, &options, (announced, stop))?;
         let ground = Ground::new(&env, manifest, &options, |forget| Files::of_another(&env, dir, handles, forget));
         let Ground { services, catalog, .. } = &ground;
         services.files.find_former()?;
@@ -94,9 +106,9 @@ impl Follower {
         let announced = announced().max(begun);
         redo.announced = Some(announced);
         redo.redo_pages()?;
-        while follow_record(&mut redo, &mut reader, None)?.is_some() {}
+        follow_all(&mut redo, &mut reader, stop)?;
         reader.advance(announced)?;
-        while follow_record(&mut redo, &mut reader, None)?.is_some() {}
+        follow_all(&mut redo, &mut reader, stop)?;
         redo.feed_behind(Some(announced))?;
         services.timeline.recover_to(reader.last_timestamp());
         let (published, last) = (services.published(), services.last_sequenced());
@@ -183,13 +195,19 @@ struct Joined {
 
 /// The manifest, and a log that was not cut because of a later edit: that one has everything which the manifest's
 /// tables lack.
-fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() -> Lsn) -> Result<Joined> {
+fn begin(
+    env: &Env,
+    dir: &Path,
+    options: &EngineOptions,
+    (announced, stop): (&dyn Fn() -> Lsn, &dyn Fn() -> bool),
+) -> Result<Joined> {
     let again = |what: String| Error::new(Code::CannotConnectNow, what).hint("join again in a moment");
     if !Manifest::exists(env, dir)? {
         return Err(again(format!("{} holds no database yet", dir.display())));
     }
     let mut error = again("the manifest changes faster than it is read".to_owned());
     for _ in 0..TRIES {
+        check_goes_on(stop)?;
         // It may be read while an edit is written: what is damage then is none the next time.
         let (manifest, recovered) = match read_manifest(env, dir, options) {
             Ok(read) => read,
@@ -212,6 +230,18 @@ fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() ->
         }
     }
     Err(error)
+}
+
+/// Applies what the reader has, unless it is stopped.
+fn follow_all(redo: &mut Redo, reader: &mut LogReader, stop: &dyn Fn() -> bool) -> Result<()> {
+    while follow_record(redo, reader, None)?.is_some() {
+        check_goes_on(stop)?;
+    }
+    Ok(())
+}
+
+fn check_goes_on(stop: &dyn Fn() -> bool) -> Result<()> {
+    if stop() { Err(Error::new(Code::QueryCanceled, "joining was stopped")) } else { Ok(()) }
 }
 
 /// Applies the next record; none at the end of what is announced. `joined` says what it read of the manifest, and in

@@ -162,6 +162,28 @@ impl Engine {
         Kept { _log: self.core.log.keep(), _files: self.keep_files() }
     }
 
+    /// Fails when another writer has taken the directory: then nothing that is committed here counts any more.
+    pub fn check_writes(&self) -> Result<()> {
+        self.core.check_leads()?;
+        self.core.check_term()?;
+        self.core.poison.check()
+    }
+
+    /// The number of its opening, the epoch of the log; 0 when it follows.
+    pub fn epoch(&self) -> u32 {
+        self.core.term.as_ref().map_or(0, |term| term.number())
+    }
+
+    /// Whether another writer has taken its directory.
+    pub fn has_lost_directory(&self) -> bool {
+        self.core.term.as_ref().is_some_and(|term| term.is_lost())
+    }
+
+    /// Bytes of log that are kept for who follows, beyond what recovery needs.
+    pub fn followed_log_bytes(&self) -> u64 {
+        self.core.log.followed_bytes()
+    }
+
     /// Keeps the log from a position on for who follows from there; none: nobody does.
     pub fn keep_log_from(&self, from: Option<Lsn>) {
         self.core.log.keep_from(from);
@@ -179,9 +201,9 @@ impl Engine {
         self.core.manifest.edit_count().load(Ordering::Acquire)
     }
 
-    /// Bytes of data files that no table has any more, and that stay for who copies or follows.
+    /// Bytes of data files that no table has any more, and that stay for who follows.
     pub fn kept_bytes(&self) -> u64 {
-        self.core.services.files.waiting_bytes()
+        self.core.services.files.followed_bytes()
     }
 
     /// Whether it was closed: nothing begins any more.
@@ -206,6 +228,11 @@ impl Engine {
     /// commits fail. Called again it does nothing. An error of the checkpoint is returned after everything was let go;
     /// nothing acknowledged is lost by it.
     pub fn close(&self) -> Result<()> {
+        self.close_and(|| ())
+    }
+
+    /// The same; `last` is called while the directory is locked, when nothing is written any more.
+    pub fn close_and(&self, last: impl FnOnce()) -> Result<()> {
         {
             let _latch = self.core.sequencer.lock();
             if self.core.closed.swap(true, Ordering::AcqRel) {
@@ -214,8 +241,11 @@ impl Engine {
         }
         self.stop_threads();
         let result = self.core.last_checkpoint();
-        self.core.log.remove_spares();
+        if self.core.check_term().is_ok() {
+            self.core.log.remove_spares();
+        }
         self.core.services.files.let_go();
+        last();
         self.core.dir_lock.lock().take();
         result
     }
@@ -359,6 +389,7 @@ impl Core {
         }
         assert!(self.closed.load(Ordering::Acquire), "after the last checkpoint no commit comes");
         self.poison.check()?;
+        self.check_term()?;
         self.timeline.settle()?;
         let (published, last) = (self.timeline.published(), self.timeline.last_sequenced());
         assert_eq!(published, last, "after the close no timestamp is handed out");

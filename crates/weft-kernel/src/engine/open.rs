@@ -1,4 +1,16 @@
-//! Opening a directory: lock, recover, start.
+//! Opening a directory: lock, take, recover, start.
+//!
+//! ```text
+//!   lock ─▶ WRITER-6 is WRITER-7 from here on ─▶ manifest and log are read ─▶ log-...-00000007 begins ─▶ open
+//!   locked by one that hangs: WRITER-7 first, a moment for it to notice, then its lock is broken
+//! ```
+//!
+//! 1. An opening that fails, or ends in a crash, leaves nothing that a later one refuses.
+//! 2. One that is overtaken meanwhile fails, whatever it has found, and takes nothing away from who has come
+//!    (`term` 6).
+//! 3. One that takes the directory from a writer that may live begins its log before anything goes: until then what
+//!    that one writes late would count, and name files. So it fails on a full disk, and the writer before has lost the
+//!    directory all the same. Any other begins its log when there is space.
 
 use std::io;
 use std::path::Path;
@@ -21,7 +33,7 @@ use crate::fault::{Fault, active};
 use crate::files::{Files, Forget};
 use crate::jobs::Runner;
 use crate::lock::LockTable;
-use crate::log::{Log, LogEnd, Record, read_log};
+use crate::log::{Log, LogEnd, Record, last_epoch, read_log};
 use crate::manifest::{Hooks, LayoutSwitch, Manifest, RecoveredManifest};
 use crate::method::{Method, Methods, method};
 use crate::options::EngineOptions;
@@ -29,6 +41,7 @@ use crate::poison::Poison;
 use crate::sched::{Load, Wake};
 use crate::services::Services;
 use crate::step::{Step, reached};
+use crate::term::Term;
 use crate::timeline::Timeline;
 use crate::txn::{AsyncCommits, Bookkeeping, Core, LostFile, RecentCommits};
 
@@ -39,30 +52,61 @@ const LOCK_FILE: &str = "LOCK";
 pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Core> {
     let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
     options.check()?;
-    let dir_lock = lock_dir(&env, dir, &options)?;
+    let (dir_lock, term) = take_dir(&env, dir, &options)?;
+    let guard = term.clone();
+    let opened = open_taken(env, dir, methods, options, (dir_lock, term));
+    match guard.map(|term| term.check().map_err(|lost| (lost, term.is_lost()))) {
+        // What it has found may be half of what another one does (open 2).
+        Some(Err((lost, is_lost))) if is_lost || opened.is_ok() => Err(lost),
+        _ => opened,
+    }
+}
+
+/// The same in a directory that is taken.
+fn open_taken(
+    env: Env,
+    dir: &Path,
+    methods: Arc<Methods>,
+    options: EngineOptions,
+    (dir_lock, term): Taken,
+) -> Result<Core> {
     let (env, handles) = with_handles(env, &options);
     let (manifest, recovered) = read_manifest(&env, dir, &options)?;
-    let ground = Ground::new(&env, manifest.clone(), &options, |forget| Files::new(&env, dir, handles, forget));
+    let guard = term.clone();
+    let files = |forget| Files::new(&env, dir, handles, forget, guard);
+    let ground = Ground::new(&env, manifest.clone(), &options, files);
     let Ground { services, catalog, .. } = &ground;
     services.timeline.recover_to(recovered.cut_max);
     services.files.find_former()?;
-    services.files.number_behind(recovered.file_max)?;
+    let found = services.files.number_behind(recovered.file_max)?;
     catalog.raise_next_id(recovered.table_max.0 + 1);
-    let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
-    manifest.settle()?;
+    let Recovered { mut end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
+    services.files.note(end.file_max);
+    end.file_max = services.files.last_number();
+    assert!(end.file_max >= recovered.file_max, "numbers go on behind all that were given (term 6)");
+    let term = term.map_or_else(|| take(&env, dir, &options), Ok)?;
+    manifest.guard_by(&term);
+    manifest.settle(options.takes_over)?;
+    if options.takes_over {
+        services.files.number_apart();
+    }
     services.timeline.recover_to(end.last_timestamp);
     let (published, last) = (services.published(), services.last_sequenced());
     assert_eq!(published, last, "what recovery has found is published, and nothing is on its way");
     services.timeline.opened();
     reached(Step::RECOVERY_LOG_REPLAYED);
     let told_edit = end.told_edit;
-    let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
+    let log = Arc::new(Log::beside(&env, dir, options.log(), (end, Some(term.clone())), manifest.edit_count())?);
     reached(Step::RECOVERY_LOG_CONTINUED);
     tell_anew(&log, told_edit, &manifest)?;
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
-    clean_up(services, catalog, attached)?;
+    log.begin_if_put_off(options.takes_over)?;
+    forget_dropped(&services.manifest, catalog)?;
+    remove_orphans(services, found, attached)?;
+    log.begin_if_put_off(false)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
-    let core = Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, (options, false)) };
+    let (dir_lock, term) = (Mutex::new(Some(dir_lock)), Some(term));
+    let core = Core { dir_lock, term, lost, ..ground.core(env, methods, log, (options, false)) };
     core.keep_promises();
     Ok(core)
 }
@@ -117,6 +161,8 @@ impl Ground {
         let (lending, [commits, read_sets]) = share_memory(&services, &cache);
         if !follows {
             services.log.get_or_init(|| log.clone());
+            let all = catalog.all();
+            all.iter().filter_map(|relation| relation.table()?.table.in_place()).for_each(|pages| pages.opened());
         }
         let runner = Runner::new(&env, &services, &catalog, &log);
         Core {
@@ -149,6 +195,7 @@ impl Ground {
             stop: AtomicBool::new(false),
             next_txn: AtomicU64::new(1),
             dir_lock: Mutex::new(None),
+            term: None,
             follows,
             lost: Vec::new(),
         }
@@ -230,11 +277,61 @@ const LET_GO: Duration = Duration::from_secs(2);
 /// How often it looks meanwhile.
 const LET_GO_LOOK: Duration = Duration::from_millis(10);
 
-/// Takes the directory, made when missing.
-fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn DirLock>> {
+fn owner(options: &EngineOptions) -> String {
+    options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()))
+}
+
+/// The lock of a directory, and the right to write it.
+type Taken = (Box<dyn DirLock>, Option<Arc<Term>>);
+
+/// Takes the directory, made when missing (term 2): the lock, and then the right to write; the other way round from a
+/// writer that does not let go of the lock.
+fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Taken> {
     create_dir(env, dir)?;
+    let refused = match lock_dir(env, dir, options) {
+        Ok(lock) => return Ok((lock, take_first(env, dir, options)?)),
+        Err(refused) if options.takes_over && refused.code() == Code::CannotConnectNow => refused,
+        Err(refused) => return Err(refused),
+    };
+    let term = take_first(env, dir, options)?;
+    let file = dir.join(LOCK_FILE);
+    let last_look = env.clock.monotonic_nanos() + options.notice.as_nanos() as u64;
+    loop {
+        if let Ok(lock) = lock_dir(env, dir, options) {
+            return Ok((lock, term));
+        }
+        if env.clock.monotonic_nanos() >= last_look {
+            break;
+        }
+        env.clock.sleep(LET_GO_LOOK);
+    }
+    let broken = env.fs.break_lock(&file);
+    broken.map_err(|error| Error::io(format!("breaking the lock on {}", file.display()), &error))?;
+    let lock =
+        lock_dir(env, dir, options).map_err(|error| if error.code() == refused.code() { refused } else { error })?;
+    // Two may have come at once.
+    term.iter().try_for_each(|term| term.check())?;
+    Ok((lock, term))
+}
+
+/// The same, before anything is read (term 2).
+fn take_first(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Option<Arc<Term>>> {
+    if active(Fault::TAKE_AFTER_READ) {
+        return Ok(None);
+    }
+    take(env, dir, options).map(Some)
+}
+
+/// Takes the right to write.
+fn take(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Arc<Term>> {
+    let term = Arc::new(Term::take(env, dir, last_epoch(env, dir)?, &owner(options))?);
+    reached(Step::WRITER_TAKEN);
+    Ok(term)
+}
+
+fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn DirLock>> {
     let this_process = format!("pid {}", std::process::id());
-    let owner = options.owner.as_ref().unwrap_or(&this_process);
+    let owner = &owner(options);
     let file = dir.join(LOCK_FILE);
     let last_look = env.clock.monotonic_nanos() + LET_GO.as_nanos() as u64;
     loop {
@@ -246,7 +343,7 @@ fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn Di
             return Err(Error::io(format!("locking the file {}", file.display()), &error));
         }
         let text = error.to_string();
-        if text == this_process && env.clock.monotonic_nanos() < last_look {
+        if text == this_process && !options.takes_over && env.clock.monotonic_nanos() < last_look {
             env.clock.sleep(LET_GO_LOOK);
             continue;
         }
@@ -303,12 +400,11 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repa
     }
 }
 
-/// Removes what nobody has any more.
-fn clean_up(services: &Services, catalog: &Catalog, attached: Attached) -> Result<()> {
-    forget_dropped(&services.manifest, catalog)?;
+/// Removes of the files that were found what nobody has any more.
+fn remove_orphans(services: &Services, found: Vec<(TableId, FileId)>, attached: Attached) -> Result<()> {
     let mut named = attached;
     named.extend(services.manifest.files().into_iter().map(|(_, file)| file));
-    services.files.remove_orphans(&named)?;
+    services.files.remove_orphans(found, &named)?;
     reached(Step::RECOVERY_ORPHANS_REMOVED);
     Ok(())
 }

@@ -14,14 +14,15 @@ use crate::read_again::read_again;
 
 /// Tests a data file; one that cannot be read is tried for half a second, for its rows are lost by the answer.
 pub(super) fn test_again((env, methods): (&Env, &Methods), owner: &Relation, path: &Path, file: FileId) -> Result<()> {
-    let test = || test_data_file((env, methods), owner, path, file);
+    let test = || test_data_file((env, methods), owner, &[], path, file);
     if active(Fault::QUARANTINE_AT_ONCE) { test() } else { read_again(&*env.clock, test) }
 }
 
-/// Tests every checksum of a data file, or of a copy of it.
+/// Tests every checksum of a data file, or of a copy of it, that says anything as of payloads of the manifest.
 pub(super) fn test_data_file(
     (env, methods): (&Env, &Methods),
     owner: &Relation,
+    payloads: &[Vec<u8>],
     path: &Path,
     file: FileId,
 ) -> Result<()> {
@@ -29,7 +30,7 @@ pub(super) fn test_data_file(
     let handle = opened.map_err(|error| unopened(path, &error))?;
     match owner.stored_by() {
         None => verify_run(owner.id(), file, &*handle),
-        Some(name) => method(methods, name)?.test_file(owner.def(), file, handle),
+        Some(name) => method(methods, name)?.test_file(owner.def(), payloads, file, handle),
     }
 }
 

@@ -90,6 +90,10 @@ struct Quiet {
 
 impl Quiet {
     fn look(&mut self, core: &Core) {
+        // A writer that has nothing to write notices, too.
+        if core.check_term().is_err() {
+            return;
+        }
         // What tells of edits of the manifest waits for nobody; who follows waits for it. A full disk, a log that has
         // stopped: whoever commits is told.
         if core.log.pending_bytes() > 0 {

@@ -19,6 +19,7 @@ use super::name::{former_name, parse_file_name, parse_former_name};
 use super::pins::Pins;
 use super::removals::Removals;
 use crate::fault::{Fault, active};
+use crate::term::Term;
 
 /// Who is told that a file is gone: it may have blocks of it.
 pub(crate) type Forget = Box<dyn Fn(FileId) + Send + Sync>;
@@ -32,13 +33,21 @@ pub(super) struct Directory {
     removals: Removals,
     /// Files may be made and removed in it.
     is_ours: RwLock<bool>,
+    /// The right to do so, which another writer may take; none: nobody else can come.
+    term: Option<Arc<Term>>,
     /// Files that have the name which an earlier release gave them, and keep it.
     former: RwLock<BTreeSet<FileId>>,
     forget: Forget,
 }
 
 impl Directory {
-    pub(super) fn new(env: &Env, path: &Path, handles: Arc<Handles>, forget: Forget, is_ours: bool) -> Directory {
+    pub(super) fn new(
+        env: &Env,
+        path: &Path,
+        handles: Arc<Handles>,
+        forget: Forget,
+        (is_ours, term): (bool, Option<Arc<Term>>),
+    ) -> Directory {
         Directory {
             env: env.clone(),
             path: path.to_owned(),
@@ -46,6 +55,7 @@ impl Directory {
             pins: Pins::default(),
             removals: Removals::default(),
             is_ours: RwLock::new(is_ours),
+            term,
             former: RwLock::default(),
             forget,
         }
@@ -86,17 +96,23 @@ impl Directory {
         if !*is_ours {
             return Err(Error::new(Code::ShuttingDown, "the database was closed"));
         }
+        self.term.as_ref().map_or(Ok(()), |term| term.check())?;
         change()
     }
 
     /// Makes a file, for writing.
-    pub(super) fn create(&self, owner: TableId, number: impl FnOnce() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
+    pub(super) fn create(&self, owner: TableId, number: &mut dyn FnMut() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
         self.while_ours(|| {
-            let number = number();
-            let path = self.path_of(owner, number);
-            let handle = self.env.fs.open(&path, OpenMode::CreateNew);
-            let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
-            Ok((number, handle))
+            loop {
+                let number = number();
+                let path = self.path_of(owner, number);
+                match self.env.fs.open(&path, OpenMode::CreateNew) {
+                    Ok(handle) => return Ok((number, handle)),
+                    // One that had lost the directory was late, and made it after this opening had looked.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(Error::io(format_args!("creating {}", path.display()), &error)),
+                }
+            }
         })
     }
 
@@ -164,16 +180,24 @@ impl Directory {
     /// Takes a file's name out of the directory (files 3). One that cannot be removed now is an orphan.
     pub(super) fn unlink(&self, owner: TableId, number: FileId) {
         let is_ours = self.is_ours.read();
-        if *is_ours || active(Fault::REMOVE_AFTER_CLOSE) {
+        let has_term = || self.term.as_ref().is_none_or(|term| term.check().is_ok());
+        if *is_ours && has_term() || active(Fault::REMOVE_AFTER_CLOSE) {
             let _ = self.env.fs.remove(&self.path_of(owner, number));
         }
     }
 
     /// Removes a file that nothing names.
     pub(super) fn remove_orphan(&self, owner: TableId, number: FileId) -> Result<()> {
-        let path = self.path_of(owner, number);
-        let removed = self.env.fs.remove(&path);
-        removed.map_err(|error| Error::io(format_args!("removing {}", path.display()), &error))
+        self.while_ours(|| {
+            let path = self.path_of(owner, number);
+            match self.env.fs.remove(&path) {
+                // The one that made it may live, and has removed it.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(Error::io(format_args!("removing {}", path.display()), &error))
+                }
+                _ => Ok(()),
+            }
+        })
     }
 
     /// Removes in this thread what others let go of, until it is told to stop.

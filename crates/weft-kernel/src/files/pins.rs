@@ -30,8 +30,6 @@ pub(super) struct Held {
     pub(super) next: u64,
     pub(super) pins: BTreeMap<u64, Wanted>,
     waiting: BTreeMap<FileId, Waiting>,
-    /// Bytes of what waits.
-    waiting_bytes: u64,
     /// Files whose pages are being changed.
     changing: BTreeSet<FileId>,
 }
@@ -76,7 +74,8 @@ impl Held {
         let is_free = |(file, waiting): &(&FileId, &Waiting)| !self.holds(**file, waiting.since);
         let free: Vec<_> = self.waiting.iter().filter(is_free).map(|(file, waiting)| (waiting.table, *file)).collect();
         for (_, file) in &free {
-            self.waiting_bytes -= self.waiting.remove(file).map_or(0, |waiting| waiting.bytes);
+            let waited = self.waiting.remove(file);
+            assert!(waited.is_some(), "what is free has waited (pins 1)");
         }
         free
     }
@@ -97,16 +96,16 @@ impl Pins {
         if !held.holds(file, since) {
             return true;
         }
-        if let Some(before) = held.waiting.insert(file, Waiting { table, since, bytes }) {
-            held.waiting_bytes -= before.bytes;
-        }
-        held.waiting_bytes += bytes;
+        held.waiting.insert(file, Waiting { table, since, bytes });
         false
     }
 
-    /// Bytes of the files that wait for their removal.
-    pub(super) fn waiting_bytes(&self) -> u64 {
-        self.0.lock().waiting_bytes
+    /// Bytes of the files that wait for who reads all of them: what only a copy holds is not counted.
+    pub(super) fn followed_bytes(&self) -> u64 {
+        let held = self.0.lock();
+        let is_kept = |(_, wanted): &(&u64, &Wanted)| matches!(wanted, Wanted::Kept);
+        let Some((oldest, _)) = held.pins.iter().find(is_kept) else { return 0 };
+        held.waiting.values().filter(|waiting| waiting.since >= *oldest).map(|waiting| waiting.bytes).sum()
     }
 
     /// Whether pages of the file may change now; [`Pins::end_change`] follows then.

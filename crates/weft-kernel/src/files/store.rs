@@ -16,6 +16,11 @@ use super::directory::{Directory, Forget};
 use super::paged::PagedFile;
 use super::pin::FilePin;
 use super::writing::NewFile;
+use crate::fault::{Fault, active};
+use crate::term::Term;
+
+/// Who takes a directory from a writer that may live leaves it so many numbers of files.
+const NUMBERS_APART: u64 = 1 << 20;
 
 /// The data files of one database.
 pub struct Files {
@@ -25,14 +30,15 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of a directory that this engine has locked. Numbers begin at 1 until it is told otherwise.
-    pub(crate) fn new(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
-        Files::of(Directory::new(env, dir, handles, forget, true))
+    /// The files of a directory that this engine has locked, while it has the term. Numbers begin at 1 until it is told
+    /// otherwise.
+    pub(crate) fn new(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget, term: Option<Arc<Term>>) -> Files {
+        Files::of(Directory::new(env, dir, handles, forget, (true, term)))
     }
 
     /// The files of a directory that another engine has, which is followed: none is made or removed.
     pub(crate) fn of_another(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
-        Files::of(Directory::new(env, dir, handles, forget, false))
+        Files::of(Directory::new(env, dir, handles, forget, (false, None)))
     }
 
     fn of(directory: Directory) -> Files {
@@ -41,8 +47,8 @@ impl Files {
 
     /// A new file of a table or index, empty, under a number that was never used (files 1).
     pub fn create(&self, owner: TableId) -> Result<NewFile> {
-        let next = || FileId(self.next.fetch_add(1, Ordering::Relaxed));
-        let (number, handle) = self.directory.create(owner, next)?;
+        let mut next = || FileId(self.next.fetch_add(1, Ordering::Relaxed));
+        let (number, handle) = self.directory.create(owner, &mut next)?;
         Ok(NewFile::new(DataFile::written(&self.directory, owner, number, handle)))
     }
 
@@ -90,11 +96,22 @@ impl Files {
         self.directory.counters()
     }
 
-    /// Numbers go on behind this one, and behind all files that are there (files 1).
-    pub(crate) fn number_behind(&self, last: FileId) -> Result<()> {
+    /// Numbers go on behind this one, and behind all files that are there (files 1), which it returns.
+    pub(crate) fn number_behind(&self, last: FileId) -> Result<Vec<(TableId, FileId)>> {
         self.note(last);
-        self.list()?.into_iter().for_each(|(_, file)| self.note(file));
-        Ok(())
+        let found = self.list()?;
+        found.iter().for_each(|(_, file)| self.note(*file));
+        Ok(found)
+    }
+
+    /// The highest number that was given, or left out.
+    pub(crate) fn last_number(&self) -> FileId {
+        FileId(self.next.load(Ordering::Relaxed) - 1)
+    }
+
+    /// Leaves numbers to a writer that may live, and make files.
+    pub(crate) fn number_apart(&self) {
+        self.next.fetch_add(NUMBERS_APART, Ordering::Relaxed);
     }
 
     /// A file of this number was there.
@@ -122,9 +139,13 @@ impl Files {
         self.directory.while_ours(change)
     }
 
-    /// Removes what nobody names: files of jobs that did not end and of bulk statements that did not commit.
-    pub(crate) fn remove_orphans(&self, named: &BTreeSet<FileId>) -> Result<()> {
-        let mut orphans = self.list()?.into_iter().filter(|(_, number)| !named.contains(number));
+    /// Removes of what was found at the opening what nobody names: files of jobs that did not end and of bulk
+    /// statements that did not commit. Not what is there by now: a successor may have made it (`term` 6).
+    pub(crate) fn remove_orphans(&self, found: Vec<(TableId, FileId)>, named: &BTreeSet<FileId>) -> Result<()> {
+        let last = self.last_number();
+        assert!(found.iter().all(|(_, number)| *number <= last), "what was found has no number to come (files 1)");
+        let found = if active(Fault::REMOVE_OF_SUCCESSOR) { self.list()? } else { found };
+        let mut orphans = found.into_iter().filter(|(_, number)| !named.contains(number));
         orphans.try_for_each(|(owner, number)| self.directory.remove_orphan(owner, number))
     }
 
@@ -138,9 +159,9 @@ impl Files {
         FilePin::all(&self.directory)
     }
 
-    /// Bytes of the files that nobody has any more but who copies or follows.
-    pub(crate) fn waiting_bytes(&self) -> u64 {
-        self.directory.pins.waiting_bytes()
+    /// Bytes of the files that nobody has any more but who follows.
+    pub(crate) fn followed_bytes(&self) -> u64 {
+        self.directory.pins.followed_bytes()
     }
 
     /// How many files wait until nobody copies them.

@@ -21,7 +21,7 @@ fn files(scratch: &Scratch) -> (Files, Arc<AtomicU64>) {
     let (env, gone) = (Env::real(), Arc::new(AtomicU64::new(0)));
     let (handles, told) = (Handles::new(env.fs.clone(), 4), gone.clone());
     let forget = Box::new(move |file: FileId| told.store(file.0, Ordering::Relaxed));
-    (Files::new(&env, scratch.path(), handles, forget), gone)
+    (Files::new(&env, scratch.path(), handles, forget, None), gone)
 }
 
 fn names(scratch: &Scratch) -> Vec<String> {
@@ -124,10 +124,14 @@ fn numbers_go_on_behind_what_was_named_and_what_is_there() {
     std::fs::write(scratch.path().join("t9-17.data"), b"left").unwrap();
     std::fs::write(scratch.path().join("t9-40.data.tmp"), b"none of ours").unwrap();
     let (files, _) = files(&scratch);
-    files.number_behind(FileId(12)).unwrap();
-    files.remove_orphans(&Default::default()).unwrap();
-    assert_eq!(names(&scratch), ["t9-40.data.tmp"]);
-    assert_eq!(files.create(OWNER).unwrap().number(), FileId(18), "a number is given once (files 1)");
+    let found = files.number_behind(FileId(12)).unwrap();
+    // A successor's, which has come meanwhile, and one that somebody made late under the number that comes next.
+    for name in ["t9-99.data", &format!("t{}-18.data", OWNER.0)] {
+        std::fs::write(scratch.path().join(name), b"not found").unwrap();
+    }
+    files.remove_orphans(found, &Default::default()).unwrap();
+    assert_eq!(names(&scratch).len(), 3, "{:?}", names(&scratch));
+    assert_eq!(files.create(OWNER).unwrap().number(), FileId(19), "a number is given once (files 1)");
 }
 
 /// Another engine may have opened the directory when the last reader of a file lets go: by then a file of that name

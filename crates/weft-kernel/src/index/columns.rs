@@ -363,7 +363,7 @@ impl Derived for ColumnIndex {
         if ts < self.ready_ts() || is_forgotten() {
             return;
         }
-        debug_assert!(writes.attachments.is_empty(), "a table with a column index builds no files");
+        assert!(writes.attachments.is_empty(), "a table with a column index builds no files");
         let concerning = self.concerning(writes);
         if !concerning.rows.is_empty() {
             self.stored.feed(ts, &concerning);

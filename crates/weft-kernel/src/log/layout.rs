@@ -2,15 +2,27 @@
 //!
 //! ```text
 //!   log-0000000000001240            start LSN in hexadecimal
+//!   log-0000000000001240-00000007   the same of the first segment of epoch 7
 //!   ┌────────────────────┬──────────────┬──────────────┬───────────────┐
 //!   │ segment header 512 │ block        │ block        │ 0 0 0 0 0 ... │
 //!   └────────────────────┴──────────────┴──────────────┴───────────────┘
 //!    offset 0             512 = LSN 1240  512 + lsn - 1240
 //! ```
 //!
+//! 1. Where several begin at one place, that of the highest epoch counts: the others were empty, or are of a writer
+//!    that was slow to notice that another one has taken its place. So each opening begins its log under a name of its
+//!    own.
+//! 2. A segment says which one lies before it. So one that comes late, at a place where the log did not go on with it
+//!    or when those of its place have gone, is told from the log's: the one behind it, of a later epoch, names another
+//!    one, of another epoch. It has one block at most, as its writer notices then; so a segment with more is missed
+//!    when the one behind it is.
+//! 3. What a segment is made of has the epoch of its maker in its name, too: nobody takes away what a later one makes.
+//!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
 
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use std::fmt;
+
+use weft_format::{Code, Error, FileId, Lsn, RecordNo, Result, Timestamp};
 
 use crate::fault::{self, Fault};
 
@@ -53,6 +65,10 @@ pub(crate) struct SegmentHeader {
     pub(crate) next_number: RecordNo,
     /// The last edit of the manifest that a record before `start` tells of; 0 in a segment of the release before.
     pub(crate) told_edit: u64,
+    /// The segment before it: its epoch and its start. Epoch 0: there was none, or nobody said.
+    pub(crate) before: (u32, Lsn),
+    /// Numbers of data files up to this were given before the epoch began; 0 where nobody said.
+    pub(crate) files: FileId,
     /// In which version of the format it is.
     pub(crate) version: u32,
 }
@@ -75,6 +91,9 @@ impl SegmentHeader {
         bytes[36..44].copy_from_slice(&self.edits.to_le_bytes());
         bytes[44..52].copy_from_slice(&self.next_number.0.to_le_bytes());
         bytes[52..60].copy_from_slice(&self.told_edit.to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.before.0.to_le_bytes());
+        bytes[64..72].copy_from_slice(&self.before.1.0.to_le_bytes());
+        bytes[72..80].copy_from_slice(&self.files.0.to_le_bytes());
         let crc = crc32c::crc32c(&bytes[..SEGMENT_CRC_OFFSET]);
         bytes[SEGMENT_CRC_OFFSET..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -111,8 +130,21 @@ impl SegmentHeader {
             // In the version before these bytes are 0.
             next_number: RecordNo(read_u64(bytes, 44)),
             told_edit: read_u64(bytes, 52),
+            before: (read_u32(bytes, 60), Lsn(read_u64(bytes, 64))),
+            files: FileId(read_u64(bytes, 72)),
             version,
         })
+    }
+
+    /// Whether it lies behind that segment, as far as it says so (layout 2).
+    pub(crate) fn is_behind(&self, other: &SegmentHeader) -> bool {
+        self.before.0 == 0 || self.before == (other.epoch, other.start)
+    }
+
+    /// Whether that one, which has a lower place, may be none of the log that this one goes on (layout 2).
+    pub(crate) fn may_void(&self, other: &SegmentHeader) -> bool {
+        let is_another = !self.is_behind(other) && other.epoch != self.before.0 && other.epoch < self.epoch;
+        is_another && !fault::active(Fault::READ_STRAY_SEGMENT)
     }
 }
 
@@ -165,21 +197,82 @@ pub(crate) fn block_bytes(payload_bytes: usize) -> usize {
     (BLOCK_HEADER_BYTES + payload_bytes).next_multiple_of(BLOCK_ALIGN)
 }
 
-/// The name of the segment that starts at `start`.
+/// What a segment's file is called. In the order of the log, and of what counts (layout 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegmentName {
+    /// The LSN of its first block.
+    pub(crate) start: Lsn,
+    /// The epoch that begins with it; 0: one that has begun before, or the first.
+    epoch: u32,
+}
+
+impl SegmentName {
+    /// Of a segment that goes on in an epoch.
+    pub(crate) fn of(start: Lsn) -> SegmentName {
+        SegmentName { start, epoch: 0 }
+    }
+
+    /// Of a segment that begins an epoch.
+    pub(crate) fn first_of(start: Lsn, epoch: u32) -> SegmentName {
+        SegmentName { start, epoch: if epoch > 1 { epoch } else { 0 } }
+    }
+
+    /// The epoch that begins with it; 0: its name says none.
+    pub(crate) fn epoch(self) -> u32 {
+        self.epoch
+    }
+
+    /// Takes it from a file's name, when it is one.
+    pub(crate) fn parse(name: &str) -> Option<SegmentName> {
+        let digits = name.strip_prefix(SEGMENT_PREFIX)?;
+        let (start, epoch) = digits.split_once('-').map_or((digits, None), |(start, epoch)| (start, Some(epoch)));
+        let start = Lsn(u64::from_str_radix(start, 16).ok()?);
+        let epoch = epoch.map_or(Some(0), |epoch| u32::from_str_radix(epoch, 16).ok())?;
+        let parsed = SegmentName { start, epoch };
+        (parsed.to_string() == name).then_some(parsed)
+    }
+}
+
+impl fmt::Display for SegmentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SEGMENT_PREFIX}{:016x}", self.start.0)?;
+        if self.epoch > 0 { write!(f, "-{:08x}", self.epoch) } else { Ok(()) }
+    }
+}
+
+/// Those of some names that count, in the log's order, and those that do not (layout 1).
+pub(crate) fn that_count(mut names: Vec<SegmentName>) -> (Vec<SegmentName>, Vec<SegmentName>) {
+    names.sort_unstable();
+    if fault::active(Fault::KEEP_LATE_SEGMENT) {
+        names.reverse();
+        names.sort_by_key(|name| name.start);
+    }
+    let is_last = |(i, name): &(usize, SegmentName)| names.get(i + 1).is_none_or(|next| next.start > name.start);
+    let (count, void): (Vec<_>, Vec<_>) = names.iter().copied().enumerate().partition(is_last);
+    let plain = |names: Vec<(usize, SegmentName)>| names.into_iter().map(|(_, name)| name).collect();
+    let (count, void): (Vec<SegmentName>, Vec<SegmentName>) = (plain(count), plain(void));
+    assert!(count.is_sorted_by(|a, b| a.start < b.start), "one segment begins at each place (layout 1)");
+    (count, void)
+}
+
+/// The name of the segment that starts at `start`, unless it begins an epoch.
 pub(crate) fn segment_name(start: Lsn) -> String {
-    format!("{SEGMENT_PREFIX}{:016x}", start.0)
+    SegmentName::of(start).to_string()
 }
 
 /// The start LSN of the segment file `name`, when it is one.
 pub(crate) fn segment_start(name: &str) -> Option<Lsn> {
-    let digits = name.strip_prefix(SEGMENT_PREFIX)?;
-    let start = Lsn(u64::from_str_radix(digits, 16).ok()?);
-    (segment_name(start) == name).then_some(start)
+    SegmentName::parse(name).map(|name| name.start)
 }
 
-/// Whether this is a segment that was under construction at a crash.
-pub(crate) fn is_temporary_segment(name: &str) -> bool {
-    name.strip_suffix(TEMPORARY_SUFFIX).is_some_and(|name| segment_start(name).is_some())
+/// What a file is called that a writer of an epoch makes this segment of, or has made of it (layout 3).
+pub(super) fn temporary_name(name: SegmentName, epoch: u32) -> String {
+    format!("{}{TEMPORARY_SUFFIX}", SegmentName::first_of(name.start, epoch))
+}
+
+/// Whether this is a segment under construction; the epoch of who made it, as far as its name says it.
+pub(crate) fn temporary_segment(name: &str) -> Option<u32> {
+    SegmentName::parse(name.strip_suffix(TEMPORARY_SUFFIX)?).map(|name| name.epoch)
 }
 
 fn damaged_header(name: &str, what: &str) -> Error {

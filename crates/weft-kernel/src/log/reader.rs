@@ -13,19 +13,28 @@
 //! 3. Bytes behind the end of a segment that has a successor are never looked at.
 //! 4. Of a log that somebody writes nothing is read beyond what that one has announced as durable: a block that is
 //!    being written looks like a damaged one.
+//! 5. Where the writer of a later epoch began, the log goes on in its segment: what one that it has taken the place of
+//!    wrote there, because it had not noticed yet, is not looked at. Who follows looks for such a segment as soon as
+//!    the writer whose log it reads has lost the directory.
+//! 6. What is no part of the log, because the segment behind it goes on another one, is not looked at: somebody who had
+//!    lost the directory gave it its name late (layout 2).
 
 use std::path::{Path, PathBuf};
 
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, RecordNo, Result, Timestamp};
 
 use super::layout::{
-    BLOCK_ALIGN, BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, block_bytes,
-    segment_name, segment_start,
+    BLOCK_ALIGN, BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
+    block_bytes, that_count,
 };
 use super::record::Record;
 use super::segments::{Noted, Segments};
 use crate::fault::{self, Fault};
+use crate::term;
+
+/// The folder, in the directory, of segments that nobody needs but who follows.
+pub(crate) const FOLLOWED_DIR: &str = "followed";
 
 /// Where the log ends, for the writer that continues it.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +51,8 @@ pub struct LogEnd {
     pub last_number: RecordNo,
     /// The last edit of the manifest that a record ever told of; 0 when none did.
     pub told_edit: u64,
+    /// Numbers of data files up to this were given, as far as the log says so; 0 where it does not.
+    pub(crate) file_max: FileId,
     /// The segments.
     pub(crate) segments: Segments,
     /// The last block of the last segment, if it has one: the only one that nothing proves to be durable.
@@ -51,16 +62,16 @@ pub struct LogEnd {
 impl LogEnd {
     /// The last segment and the offset in its file at which the log ends; none when there is no log.
     pub(crate) fn last_place(&self) -> Option<(String, u64)> {
-        let start = self.segments.last()?;
-        Some((segment_name(start), SEGMENT_HEADER_BYTES as u64 + (self.next_lsn.0 - start.0)))
+        let name = self.segments.last_name()?;
+        Some((name.to_string(), SEGMENT_HEADER_BYTES as u64 + (self.next_lsn.0 - name.start.0)))
     }
 }
 
 /// A block as it lies in its file.
 #[derive(Clone, Debug)]
 pub(crate) struct LastBlock {
-    /// Start of the segment.
-    pub(crate) segment: Lsn,
+    /// The segment.
+    pub(crate) segment: SegmentName,
     /// Offset in the file.
     pub(crate) offset: u64,
     /// Header, payload and padding.
@@ -92,12 +103,14 @@ pub struct Entry<'a> {
 pub struct LogReader {
     env: Env,
     dir: PathBuf,
-    starts: Vec<Lsn>,
+    starts: Vec<SegmentName>,
     /// Where the segments lie, when not under their own names in `dir`.
     places: Vec<PathBuf>,
     /// How many of `starts` were opened.
     opened: usize,
     header: SegmentHeader,
+    /// What the segment's file is called.
+    name: SegmentName,
     bytes: Vec<u8>,
     /// Offset in `bytes` of the next block.
     next_block: usize,
@@ -123,9 +136,10 @@ pub(crate) fn read_live_log(env: &Env, dir: &Path, announced: Lsn) -> Result<Log
     LogReader::begin(env, dir, (segments(env, dir)?, Vec::new()), Some(announced))
 }
 
-/// The same from the segment that has a position on, or from the first that is left.
+/// The same from the segment that has a position on, or from the first that is left, also of those that nobody needs
+/// but who follows.
 pub(crate) fn read_live_log_from(env: &Env, dir: &Path, announced: Lsn, from: Lsn) -> Result<LogReader> {
-    LogReader::begin(env, dir, (since(segments(env, dir)?, from), Vec::new()), Some(announced))
+    LogReader::begin(env, dir, (since(all_segments(env, dir)?, from), Vec::new()), Some(announced))
 }
 
 /// Starts to read a log at the segment that has a position.
@@ -134,21 +148,92 @@ pub(crate) fn read_log_from(env: &Env, dir: &Path, from: Lsn) -> Result<LogReade
 }
 
 /// Those of some starts that a reader needs who begins at a position.
-fn since(mut starts: Vec<Lsn>, from: Lsn) -> Vec<Lsn> {
-    let first = starts.partition_point(|start| *start <= from).saturating_sub(1);
+fn since(mut starts: Vec<SegmentName>, from: Lsn) -> Vec<SegmentName> {
+    let first = starts.partition_point(|name| name.start <= from).saturating_sub(1);
     starts.split_off(first)
 }
 
-/// Where the segments start, ascending.
-fn segments(env: &Env, dir: &Path) -> Result<Vec<Lsn>> {
+/// The segments that count, in the log's order.
+fn segments(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
+    Ok(that_go_on(env, dir, that_count(found(env, dir)?).0).0)
+}
+
+/// Of segments that count by their names those that are the log, and those that are not (reader 6).
+pub(super) fn that_go_on(env: &Env, dir: &Path, names: Vec<SegmentName>) -> (Vec<SegmentName>, Vec<SegmentName>) {
+    let (mut log, mut strays) = (Vec::new(), Vec::new());
+    let mut behind: Option<SegmentHeader> = None;
+    for name in names.into_iter().rev() {
+        // What is wrong with one recovery says.
+        let header = header_of(env, dir, name);
+        let may_be_stray = behind.zip(header).is_some_and(|(behind, header)| behind.may_void(&header));
+        if may_be_stray && has_one_block_at_most(env, dir, name) {
+            strays.push(name);
+        } else {
+            log.push(name);
+            behind = header;
+        }
+    }
+    log.reverse();
+    assert!(log.is_sorted(), "what goes on is in the log's order (reader 6)");
+    (log, strays)
+}
+
+/// A segment's file, which may have been put aside.
+fn file_of(env: &Env, dir: &Path, name: SegmentName) -> Option<std::sync::Arc<dyn weft_env::File>> {
+    let open = |path: &Path| env.fs.open(&path.join(name.to_string()), OpenMode::Read);
+    open(dir).or_else(|_| open(&dir.join(FOLLOWED_DIR))).ok()
+}
+
+/// The header of a segment, when it can be read.
+fn header_of(env: &Env, dir: &Path, name: SegmentName) -> Option<SegmentHeader> {
+    let mut bytes = [0; SEGMENT_HEADER_BYTES];
+    file_of(env, dir, name)?.read_exact_at(&mut bytes, 0).ok()?;
+    SegmentHeader::decode(&bytes, &name.to_string()).ok()
+}
+
+fn has_one_block_at_most(env: &Env, dir: &Path, name: SegmentName) -> bool {
+    // Beside the directory that it reads nothing tells it from a whole log, which ends behind its first block.
+    let Ok(mut reader) = LogReader::new(env, dir, vec![name]) else { return false };
+    let mut blocks = 0;
+    while matches!(reader.open_block(), Ok(true)) {
+        blocks += 1;
+    }
+    blocks <= 1 && reader.at_end
+}
+
+/// The segments in a directory.
+pub(super) fn found(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
     let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
-    let mut starts: Vec<Lsn> = names.iter().filter_map(|name| segment_start(name)).collect();
-    starts.sort_unstable();
-    Ok(starts)
+    Ok(names.iter().filter_map(|name| SegmentName::parse(name)).collect())
+}
+
+/// Those that were put aside for who follows.
+pub(super) fn found_aside(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
+    match found(env, &dir.join(FOLLOWED_DIR)) {
+        Err(error) if error.code() == Code::UndefinedFile => Ok(Vec::new()),
+        found => found,
+    }
+}
+
+/// The same with those that were put aside. They are listed last: one that is put aside meanwhile is in one of the two.
+fn all_segments(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
+    let mut names = found(env, dir)?;
+    names.extend(found_aside(env, dir)?);
+    names.sort_unstable();
+    names.dedup();
+    Ok(that_go_on(env, dir, that_count(names).0).0)
+}
+
+/// The epoch in which a log was written last, as far as its last segment says; 0 when there is none.
+pub(crate) fn last_epoch(env: &Env, dir: &Path) -> Result<u32> {
+    let last = that_count(found(env, dir)?).0.last().copied();
+    // What is wrong with it recovery says.
+    let header = last.and_then(|last| header_of(env, dir, last));
+    Ok(header.map_or(0, |header| header.epoch))
 }
 
 /// Tests every block of these segments up to `durable`.
-pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[Lsn], durable: Lsn) -> Result<()> {
+pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[SegmentName], durable: Lsn) -> Result<()> {
     let mut reader = LogReader::new(env, dir, starts.to_vec())?;
     while let Some(entry) = reader.next()? {
         super::ChangeDecoder::new(entry.record.changes()).try_for_each(|change| change.map(drop))?;
@@ -168,14 +253,14 @@ fn gone_or_failed(path: &Path, error: &std::io::Error) -> Error {
     if is_gone { failed.hint("join anew: the log was cut before it was followed") } else { failed }
 }
 
-fn gone(start: Lsn) -> Error {
-    let what = format!("log segment {} is gone", segment_name(start));
+fn gone(name: SegmentName) -> Error {
+    let what = format!("log segment {name} is gone");
     Error::new(Code::UndefinedFile, what).hint("join anew: the log was cut before it was followed")
 }
 
 impl LogReader {
-    fn new(env: &Env, dir: &Path, starts: Vec<Lsn>) -> Result<LogReader> {
-        LogReader::of_files(env, dir, starts, Vec::new())
+    fn new(env: &Env, dir: &Path, starts: Vec<SegmentName>) -> Result<LogReader> {
+        LogReader::begin(env, dir, (starts, Vec::new()), None)
     }
 
     /// Goes on in a log that is durable further than it was, by now (reader 4). The last record that was delivered is
@@ -187,24 +272,70 @@ impl LogReader {
         if announced == before {
             return Ok(());
         }
-        // Later ones are looked for where a block ends.
-        self.starts = vec![self.header.start];
+        // Later ones are looked for where a block ends, unless another writer has begun one.
+        self.starts = vec![self.name];
+        self.opened = 1;
+        self.look_for_successor()?;
         if self.next_block == SEGMENT_HEADER_BYTES {
-            // An opening writes an empty segment anew.
+            // An opening begins anew where nothing was written.
             self.opened = 0;
             return self.open_segment();
         }
-        self.opened = 1;
-        let path = self.dir.join(segment_name(self.header.start));
+        let path = self.dir.join(self.name.to_string());
         let failed = |error| gone_or_failed(&path, &error);
-        let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
+        let file = self.open_live(self.name).map_err(failed)?;
         let from = self.next_block;
         let end = SEGMENT_HEADER_BYTES as u64 + (announced.0 - self.header.start.0);
         let length = file.len().map_err(failed)?.min(end) as usize;
         self.bytes.truncate(from);
         self.bytes.resize(length.max(from), 0);
         file.read_exact_at(&mut self.bytes[from..], from as u64).map_err(failed)?;
-        self.check_still_there(self.header.start)
+        self.check_still_there(self.name)
+    }
+
+    /// When the writer whose log it reads has lost the directory, the segments behind the present one, as they count
+    /// by now (reader 5).
+    fn look_for_successor(&mut self) -> Result<()> {
+        let failed = |error| Error::io(format!("looking for the writer of {}", self.dir.display()), &error);
+        if term::writer_is_present(&self.env, &self.dir, self.end.epoch).map_err(failed)? {
+            return Ok(());
+        }
+        let is_begun = self.next_block > SEGMENT_HEADER_BYTES;
+        let later = |name: &SegmentName| name.start > self.name.start || !is_begun && name.start == self.name.start;
+        let later: Vec<SegmentName> = all_segments(&self.env, &self.dir)?.into_iter().filter(later).collect();
+        match later.first() {
+            Some(first) if first.start == self.name.start => self.starts.clear(),
+            Some(first)
+                if header_of(&self.env, &self.dir, *first).is_some_and(|next| !next.is_behind(&self.header)) =>
+            {
+                // What lies between them was cut, and behind what was read there may be late blocks of the one before.
+                return Err(gone(self.name));
+            }
+            _ => {}
+        }
+        self.starts.extend(later);
+        assert!(self.starts.is_sorted_by(|a, b| a.start < b.start), "the log goes on behind what was read (reader 5)");
+        Ok(())
+    }
+
+    /// Opens a segment of a live log, which may have been put aside.
+    fn open_live(&self, name: SegmentName) -> std::io::Result<std::sync::Arc<dyn weft_env::File>> {
+        let name = name.to_string();
+        match self.env.fs.open(&self.dir.join(&name), OpenMode::Read) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.limit.is_some() => {
+                self.env.fs.open(&self.dir.join(FOLLOWED_DIR).join(&name), OpenMode::Read)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Whether a segment of a live log is there, or was put aside.
+    fn exists_live(&self, name: SegmentName) -> Result<bool> {
+        let path = self.dir.join(name.to_string());
+        let failed = |error| Error::io(format!("looking for {}", path.display()), &error);
+        let fs = &self.env.fs;
+        Ok(fs.exists(&path).map_err(failed)?
+            || fs.exists(&self.dir.join(FOLLOWED_DIR).join(name.to_string())).map_err(failed)?)
     }
 
     /// How far it has read.
@@ -234,13 +365,14 @@ impl LogReader {
 
     /// Reads segments that lie under other names: `places` has one path for each, or is empty.
     pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
+        let starts = starts.into_iter().map(SegmentName::of).collect();
         LogReader::begin(env, dir, (starts, places), None)
     }
 
     fn begin(
         env: &Env,
         dir: &Path,
-        (starts, places): (Vec<Lsn>, Vec<PathBuf>),
+        (starts, places): (Vec<SegmentName>, Vec<PathBuf>),
         limit: Option<Lsn>,
     ) -> Result<LogReader> {
         assert!(places.is_empty() || places.len() == starts.len(), "each segment has a place");
@@ -249,6 +381,7 @@ impl LogReader {
             dir: dir.to_owned(),
             opened: 0,
             header: SegmentHeader::default(),
+            name: SegmentName::default(),
             bytes: Vec::new(),
             next_block: 0,
             block: 0,
@@ -261,7 +394,7 @@ impl LogReader {
             places,
         };
         if let Some(&first) = reader.starts.first() {
-            reader.end.next_lsn = first;
+            reader.end.next_lsn = first.start;
             reader.open_segment()?;
         }
         Ok(reader)
@@ -270,7 +403,7 @@ impl LogReader {
     /// The oldest segment and the last commit before it; none when there is no log. Before the first record is read.
     pub(crate) fn begins(&self) -> Option<(String, Timestamp)> {
         assert!(self.opened <= 1, "asked before the first record is read");
-        (self.opened == 1).then(|| (segment_name(self.header.start), self.header.last_ts))
+        (self.opened == 1).then(|| (self.name.to_string(), self.header.last_ts))
     }
 
     /// The next record, or none at the end of the log.
@@ -331,13 +464,12 @@ impl LogReader {
             return Ok(false);
         }
         if self.limit.is_some() && self.opened == self.starts.len() && lsn != self.header.start {
-            let path = self.dir.join(segment_name(lsn));
-            let exists = self.env.fs.exists(&path);
-            if exists.map_err(|error| Error::io(format!("looking for {}", path.display()), &error))? {
-                self.starts.push(lsn);
+            let next = SegmentName::of(lsn);
+            if self.exists_live(next)? {
+                self.starts.push(next);
             }
         }
-        let next_start = self.starts.get(self.opened).copied();
+        let next_start = self.starts.get(self.opened).map(|name| name.start);
         if next_start == Some(lsn) {
             self.open_segment()?;
             return Ok(true);
@@ -355,7 +487,7 @@ impl LogReader {
             }
             self.at_end = true;
             self.end.last_block = (self.block < self.next_block).then(|| LastBlock {
-                segment: self.header.start,
+                segment: self.name,
                 offset: self.block as u64,
                 bytes: self.bytes[self.block..self.next_block].to_vec(),
             });
@@ -378,20 +510,28 @@ impl LogReader {
     }
 
     fn open_segment(&mut self) -> Result<()> {
-        let start = self.starts[self.opened];
-        let name = segment_name(start);
+        let segment = self.starts[self.opened];
+        let (start, name) = (segment.start, segment.to_string());
         let path = self.places.get(self.opened).cloned().unwrap_or_else(|| self.dir.join(&name));
         let failed = |error| Error::io(format!("reading log segment {}", path.display()), &error);
-        let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
+        let file = match self.places.is_empty() {
+            true => self.open_live(segment),
+            false => self.env.fs.open(&path, OpenMode::Read),
+        };
+        let file = file.map_err(failed)?;
         let length = usize::try_from(file.len().map_err(failed)?)
             .map_err(|_| Error::corrupt(format!("log segment {name} is longer than memory addresses")))?;
         self.bytes.clear();
         self.bytes.resize(length, 0);
         file.read_exact_at(&mut self.bytes, 0).map_err(failed)?;
-        self.check_still_there(start)?;
+        self.check_still_there(segment)?;
         let header = SegmentHeader::decode(&self.bytes, &name)?;
         let first = self.opened == 0;
+        if self.limit.is_some() && !first && !header.is_behind(&self.header) {
+            return Err(gone(self.name));
+        }
         if header.start != start
+            || (!first && self.places.is_empty() && !header.is_behind(&self.header))
             || header.epoch < self.end.epoch
             || (!first && header.last_ts != self.end.last_timestamp)
             || (header.is_numbered() && !first && header.told_edit != self.end.told_edit)
@@ -404,7 +544,8 @@ impl LogReader {
         if header.epoch != self.end.epoch {
             self.end.segments.begin_epoch();
         }
-        self.end.segments.begin(start);
+        self.end.segments.begin(segment, header.epoch);
+        self.end.file_max = self.end.file_max.max(header.files);
         self.end.epoch = header.epoch;
         self.end.manifest_edits = self.end.manifest_edits.max(header.edits);
         self.end.last_timestamp = header.last_ts;
@@ -413,6 +554,7 @@ impl LogReader {
             self.end.told_edit = header.told_edit;
         }
         self.header = header;
+        self.name = segment;
         self.next_block = SEGMENT_HEADER_BYTES;
         self.block = SEGMENT_HEADER_BYTES;
         self.records = 0..0;
@@ -437,22 +579,19 @@ impl LogReader {
     /// Why a live log cannot be read where its writer has announced it. Segments are removed from the oldest: where the
     /// next one is missed because it was removed, this one was removed before it.
     fn gone_or_damaged(&self, lsn: Lsn) -> Result<Error> {
-        if segments(&self.env, &self.dir)?.contains(&self.header.start) {
+        if self.exists_live(self.name)? {
             return Ok(self.damage(lsn, "its writer has announced that it is durable"));
         }
-        Ok(gone(self.header.start))
+        Ok(gone(self.name))
     }
 
     /// A segment of a live log that is not needed any more becomes another one (spares 1): what was read before it lost
     /// its name is its own.
-    fn check_still_there(&self, start: Lsn) -> Result<()> {
+    fn check_still_there(&self, name: SegmentName) -> Result<()> {
         if self.limit.is_none() || fault::active(Fault::READ_RECYCLED) {
             return Ok(());
         }
-        let path = self.dir.join(segment_name(start));
-        let exists = self.env.fs.exists(&path);
-        let exists = exists.map_err(|error| Error::io(format!("looking for {}", path.display()), &error))?;
-        if exists { Ok(()) } else { Err(gone(start)) }
+        if self.exists_live(name)? { Ok(()) } else { Err(gone(name)) }
     }
 
     fn lsn_at(&self, offset: usize) -> Lsn {
@@ -460,7 +599,7 @@ impl LogReader {
     }
 
     fn damage(&self, lsn: Lsn, proof: &str) -> Error {
-        let name = segment_name(self.header.start);
+        let name = self.name;
         let offset = SEGMENT_HEADER_BYTES as u64 + (lsn.0 - self.header.start.0);
         Error::corrupt(format!("the log is damaged in {name} at offset {offset}: {proof}"))
             .hint("restore the log from a backup; opening without it would lose acknowledged commits")

@@ -8,16 +8,19 @@
 //!   segment  30000     written now
 //!
 //!   truncate_before(70): segment 0 goes. truncate_before(95): so does 9000. 21000 waits for transaction 12.
+//!   a node is at 4000: segment 0 goes to the folder `followed`, which no opening reads, until the node is beyond 9000
 //! ```
 //!
 //! 1. Segments go from the oldest, so what is kept is always one piece of the log.
 //! 2. The last segment never goes.
-//! 3. A segment stays that has something from the position on at which the hindmost follower is.
+//! 3. A segment that has something from the position on at which the hindmost follower is is not removed; when nobody
+//!    else needs it, it is put aside: it is no part of the log that an opening reads, nor counts for its length.
 
 use std::collections::{HashMap, VecDeque};
 
 use weft_format::{Lsn, RecordNo, Timestamp, TxnId};
 
+use super::layout::SegmentName;
 use super::record::Record;
 use crate::fault::{Fault, active};
 
@@ -25,6 +28,10 @@ use crate::fault::{Fault, active};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) start: Lsn,
+    /// What its file is called.
+    pub(crate) name: SegmentName,
+    /// Which opening has written it.
+    epoch: u32,
     /// The highest commit timestamp that something in it belongs to.
     needed_until: Timestamp,
     /// The last change of a page in it; 0 when there is none.
@@ -38,6 +45,13 @@ pub struct NeededFrom {
     pub cut: Timestamp,
     /// Changes of pages with lower numbers are in pages on disk.
     pub page: RecordNo,
+}
+
+impl Segment {
+    /// Whether a writer of that epoch has made its file: one of before may write into it once more.
+    pub(crate) fn is_of(&self, epoch: u32) -> bool {
+        self.epoch == epoch
+    }
 }
 
 impl NeededFrom {
@@ -55,16 +69,19 @@ pub(crate) struct Segments {
     undecided: HashMap<TxnId, Lsn>,
     /// Who follows needs everything from here on; none: nobody does.
     followed_from: Option<Lsn>,
+    /// Segments that are put aside, oldest first (segments 3).
+    aside: VecDeque<SegmentName>,
 }
 
 impl Segments {
-    /// A new last segment. One that starts at the same place was empty and is replaced.
-    pub(crate) fn begin(&mut self, start: Lsn) {
+    /// A new last segment of an epoch. One that starts at the same place was empty and is replaced.
+    pub(crate) fn begin(&mut self, name: SegmentName, epoch: u32) {
+        let start = name.start;
         if self.kept.back().is_some_and(|last| last.start == start) {
             self.kept.pop_back();
         }
         assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
-        self.kept.push_back(Segment { start, needed_until: Timestamp(0), last_page: RecordNo(0) });
+        self.kept.push_back(Segment { start, name, epoch, needed_until: Timestamp(0), last_page: RecordNo(0) });
         self.check();
     }
 
@@ -73,15 +90,42 @@ impl Segments {
         self.undecided.clear();
     }
 
-    /// What lies from a position on stays, for who follows from there.
-    pub(crate) fn keep_from(&mut self, from: Option<Lsn>) {
+    /// What lies from a position on stays, for who follows from there. Those that were put aside and are not needed any
+    /// more.
+    pub(crate) fn keep_from(&mut self, from: Option<Lsn>) -> Vec<SegmentName> {
         self.followed_from = from;
+        let mut unneeded = Vec::new();
+        while let Some(first) = self.aside.front().copied() {
+            let end = self.aside.get(1).map(|next| next.start).or(self.first());
+            if self.is_followed(end) {
+                break;
+            }
+            self.aside.pop_front();
+            unneeded.push(first);
+        }
+        unneeded
     }
 
-    /// Whether the oldest segment has something that a follower needs (segments 3).
-    fn is_followed(&self) -> bool {
-        let end = self.kept.get(1).map(|next| next.start);
+    /// Whether a segment that ends there has something that a follower needs (segments 3).
+    pub(crate) fn is_followed(&self, end: Option<Lsn>) -> bool {
         self.followed_from.is_some_and(|from| end.is_none_or(|end| end > from)) && !active(Fault::CUT_LOG_FOLLOWED)
+    }
+
+    /// A segment was put aside.
+    pub(crate) fn put_aside(&mut self, name: SegmentName) {
+        self.aside.push_back(name);
+    }
+
+    /// These were put aside by earlier openings.
+    pub(crate) fn found_aside(&mut self, names: Vec<SegmentName>) {
+        assert!(names.is_sorted(), "what was put aside is in the log's order (segments 3)");
+        self.aside = names.into();
+    }
+
+    /// Bytes of log that were put aside.
+    pub(crate) fn aside_bytes(&self) -> u64 {
+        let bytes = |first: &SegmentName| self.first().map_or(0, |end| end.0.saturating_sub(first.start.0));
+        self.aside.front().map_or(0, bytes)
     }
 
     /// A record was written to the last segment.
@@ -112,7 +156,6 @@ impl Segments {
     pub(crate) fn unneeded(&self, from: NeededFrom) -> Option<Lsn> {
         let first = *self.kept.front()?;
         let needed = self.kept.len() == 1
-            || self.is_followed()
             || first.needed_until > from.cut
             || (first.last_page >= from.page && !active(Fault::CUT_LOG_UNDER_PAGES))
             || self.undecided.values().any(|&segment| segment == first.start);
@@ -153,9 +196,20 @@ impl Segments {
         self.kept.back().map(|segment| segment.start)
     }
 
-    /// The starts of all kept segments, oldest first.
-    pub(crate) fn starts(&self) -> Vec<Lsn> {
-        self.kept.iter().map(|segment| segment.start).collect()
+    /// All kept segments, oldest first.
+    pub(crate) fn names(&self) -> Vec<SegmentName> {
+        self.kept.iter().map(|segment| segment.name).collect()
+    }
+
+    /// The last one that begins before a position: its epoch and its start; epoch 0: there is none.
+    pub(crate) fn before(&self, start: Lsn) -> (u32, Lsn) {
+        let before = self.kept.iter().rev().find(|segment| segment.start < start);
+        before.map_or((0, Lsn(0)), |segment| (segment.epoch, segment.start))
+    }
+
+    /// The last one.
+    pub(crate) fn last_name(&self) -> Option<SegmentName> {
+        self.kept.back().map(|segment| segment.name)
     }
 }
 

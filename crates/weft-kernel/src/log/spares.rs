@@ -10,7 +10,9 @@
 //!    the header of another.
 //! 2. What is left in it of blocks passes for none of its next segment: a block says its position in the log, and its
 //!    checksum begins with the salt of its segment.
-//! 3. Its bytes were written and synced, most of a segment's at least: a block that is written over them changes no
+//! 3. Nobody else has the file open, and writes into it later: a segment of a writer that came before is removed, and
+//!    its file becomes none. That one may be stopped in the midst of a commit, for an hour.
+//! 4. Its bytes were written and synced, most of a segment's at least: a block that is written over them changes no
 //!    length.
 //!
 //! Concurrency: one small lock; files are written with no lock held.
@@ -27,7 +29,9 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, File, OpenMode};
 use weft_format::Lsn;
 
-use super::layout::{TEMPORARY_SUFFIX, segment_name};
+use super::layout::{SegmentName, temporary_name};
+use super::segments::Segment;
+use crate::fault::{Fault, active};
 
 /// The most that are kept.
 const KEPT_MAX: usize = 2;
@@ -47,6 +51,8 @@ pub(super) struct Spares {
     env: Env,
     dir: PathBuf,
     segment_bytes: u64,
+    /// That of their writer.
+    epoch: u32,
     state: Mutex<State>,
     rung: Condvar,
 }
@@ -65,9 +71,9 @@ struct State {
 }
 
 impl Spares {
-    pub(super) fn new(env: &Env, dir: &Path, segment_bytes: u64) -> Spares {
+    pub(super) fn new(env: &Env, dir: &Path, segment_bytes: u64, epoch: u32) -> Spares {
         let (state, rung) = Default::default();
-        Spares { env: env.clone(), dir: dir.to_owned(), segment_bytes, state, rung }
+        Spares { env: env.clone(), dir: dir.to_owned(), segment_bytes, epoch, state, rung }
     }
 
     /// One for the segment that begins now.
@@ -88,11 +94,16 @@ impl Spares {
 
     /// Takes away the name of a segment that is not needed any more: by removing it, or for what this returns, which is
     /// to be [kept](Spares::keep) once the directory was synced (spares 1).
-    pub(super) fn put_away(&self, start: Lsn) -> io::Result<Option<Spare>> {
-        let path = self.dir.join(segment_name(start));
+    pub(super) fn put_away(&self, segment: Segment) -> io::Result<Option<Spare>> {
+        let path = self.dir.join(segment.name.to_string());
         let fs = &self.env.fs;
+        if !segment.is_of(self.epoch) && !active(Fault::RECYCLE_OF_OTHERS) {
+            return fs.remove(&path).map(|()| None);
+        }
+        let is_alone = segment.is_of(self.epoch) || active(Fault::RECYCLE_OF_OTHERS);
+        assert!(is_alone, "a file that becomes a segment is nobody else's (spares 3)");
         let Some((file, bytes)) = self.fitting(&path)? else { return fs.remove(&path).map(|()| None) };
-        let temporary = self.dir.join(temporary_name(start));
+        let temporary = self.dir.join(temporary_name(segment.name, self.epoch));
         match fs.rename(&path, &temporary) {
             Ok(()) => Ok(Some(Spare { path: temporary, file, bytes })),
             // A longer name may need space, of which cutting the log needs none.
@@ -101,7 +112,7 @@ impl Spares {
         }
     }
 
-    /// The file, when there is room for it and it has about the length of its next segment (spares 3).
+    /// The file, when there is room for it and it has about the length of its next segment (spares 4).
     fn fitting(&self, path: &Path) -> io::Result<Option<(Arc<dyn File>, u64)>> {
         if self.state.lock().kept.len() >= KEPT_MAX {
             return Ok(None);
@@ -121,7 +132,7 @@ impl Spares {
 
     /// Keeps one for a segment to come.
     pub(super) fn keep(&self, spare: Spare) {
-        assert!(self.lengths().contains(&spare.bytes), "a segment's space is written before it is taken (spares 3)");
+        assert!(self.lengths().contains(&spare.bytes), "a segment's space is written before it is taken (spares 4)");
         let mut state = self.state.lock();
         state.is_wanted = false;
         if state.kept.len() < KEPT_MAX {
@@ -155,7 +166,7 @@ impl Spares {
                 continue;
             }
             state.made += 1;
-            let name = temporary_name(Lsn(u64::MAX - state.made));
+            let name = temporary_name(SegmentName::of(Lsn(u64::MAX - state.made)), self.epoch);
             drop(state);
             match self.make(self.dir.join(name), &stop) {
                 Ok(Some(spare)) => self.keep(spare),
@@ -195,9 +206,4 @@ impl Spares {
         self.state.lock().is_rung = true;
         self.rung.notify_all();
     }
-}
-
-/// What a file is called that is to become the segment of that start, or was.
-pub(super) fn temporary_name(start: Lsn) -> String {
-    format!("{}{TEMPORARY_SUFFIX}", segment_name(start))
 }

@@ -13,7 +13,11 @@
 //! 3. A failed fsync is final: what it left on disk is unknown and a second try may lie (the kernel drops the dirty
 //!    pages), so the log is poisoned.
 //!
-//! 4. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
+//! 4. After a block is on disk, and before anybody is told, the writer looks whether it has the directory still
+//!    (`term` 2): if not, nobody is told, and it is poisoned as after a failed fsync. It looks, too, before a segment
+//!    gets its name; that of an opening's first segment has its epoch in it (layout 1).
+//!    Where that one begins none of another epoch stays: the next opening would miss it once its successor has gone.
+//! 5. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
 //!    files go that an edit dropped, the log names that edit: the next opening misses it in a manifest that lost it.
 //!
 //! Why zeros ahead: an fdatasync of an overwrite has no metadata to write and costs half of that of an append.
@@ -24,18 +28,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::Batch;
 use super::durable::Durable;
 use super::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
+    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName, temporary_name,
+    that_count,
 };
+use super::reader::{found, that_go_on};
 use super::segments::{Noted, Segments};
-use super::spares::{Spare, Spares, ZEROS, temporary_name};
+use super::spares::{Spare, Spares, ZEROS};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// Why a write did not happen.
 pub(crate) enum Failure {
@@ -43,10 +50,22 @@ pub(crate) enum Failure {
     Clean(Error),
     /// What is on disk is unknown.
     Fatal(Error),
+    /// Another writer has the directory: what was written last may count or not (tail 4).
+    Fenced(Error),
+}
+
+impl Failure {
+    /// What happened.
+    pub(crate) fn error(self) -> Error {
+        match self {
+            Failure::Clean(error) | Failure::Fatal(error) | Failure::Fenced(error) => error,
+        }
+    }
 }
 
 struct Open {
     file: Arc<dyn File>,
+    name: SegmentName,
     header: SegmentHeader,
     /// File offset up to which bytes were written, zeros or blocks.
     written: u64,
@@ -58,6 +77,12 @@ pub(crate) struct Tail {
     dir: PathBuf,
     options: LogOptions,
     epoch: u32,
+    /// The right to write; none: nobody else can come.
+    term: Option<Arc<Term>>,
+    /// No segment of this epoch was begun.
+    is_first: bool,
+    /// Numbers of data files up to this were given before the epoch.
+    file_max: FileId,
     open: Option<Open>,
     next: Lsn,
     last_ts: Timestamp,
@@ -75,16 +100,28 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// Continues behind what recovery found, in a new epoch and a new segment.
-    pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd, edits: Arc<AtomicU64>) -> Tail {
-        let epoch = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
-        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, mut segments, .. } = end;
+    pub(crate) fn new(
+        env: &Env,
+        dir: PathBuf,
+        options: LogOptions,
+        (end, term): (LogEnd, Option<Arc<Term>>),
+        edits: Arc<AtomicU64>,
+    ) -> Tail {
+        let next = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
+        let epoch = term.as_ref().map_or(next, |term| term.number());
+        assert!(epoch >= next, "a term is above those of the log (term 3)");
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, file_max, mut segments, .. } =
+            end;
         segments.begin_epoch();
         Tail {
             env: env.clone(),
-            spares: Arc::new(Spares::new(env, &dir, options.segment_bytes)),
+            spares: Arc::new(Spares::new(env, &dir, options.segment_bytes, epoch)),
             dir,
             options,
             epoch,
+            term,
+            is_first: true,
+            file_max,
             open: None,
             next,
             last_ts,
@@ -116,7 +153,7 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start == self.next)
     }
 
-    /// Whether something durable in the log names every durable edit of the manifest (tail 4).
+    /// Whether something durable in the log names every durable edit of the manifest (tail 5).
     pub(crate) fn names_edits(&self) -> bool {
         self.edits_named >= self.edits.load(Ordering::Acquire)
     }
@@ -174,9 +211,10 @@ impl Tail {
             self.spares.want();
         }
         if !fault::active(Fault::SKIP_LOG_SYNC) {
-            open.file.sync_data().map_err(|error| fatal("syncing", open.header.start, &error))?;
+            open.file.sync_data().map_err(|error| fatal("syncing", open.name, &error))?;
         }
         reached(Step::LOG_BLOCK_SYNCED);
+        still_ours(self.term.as_deref())?;
         self.next.0 += size;
         self.edits_named = self.edits_named.max(header.edits);
         (self.last_ts, self.last_number, self.told_edit) = (last_ts, last_number, told_edit);
@@ -193,9 +231,9 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start < start)
     }
 
-    /// A new file without bytes, for the segment that starts there.
-    fn empty_file(&self, start: Lsn) -> Result<Spare, Failure> {
-        let path = self.dir.join(temporary_name(start));
+    /// A new file without bytes, for a segment.
+    fn empty_file(&self, name: SegmentName) -> Result<Spare, Failure> {
+        let path = self.dir.join(temporary_name(name, self.epoch));
         let created = self.env.fs.open(&path, OpenMode::CreateNew).or_else(|error| {
             if error.kind() != ErrorKind::AlreadyExists {
                 return Err(error);
@@ -216,8 +254,11 @@ impl Tail {
             "a segment begins where the log ends, and replaces none that has blocks (segments 1)"
         );
         assert!(self.is_behind_open(start), "a segment that is written has a block before the next begins");
-        let path = self.dir.join(segment_name(start));
+        let name = if self.is_first { SegmentName::first_of(start, self.epoch) } else { SegmentName::of(start) };
+        let path = self.dir.join(name.to_string());
         let salt = self.env.rng.next_u64() as u32;
+        let before = self.segments.before(start);
+        assert!(before.0 <= self.epoch, "a segment lies behind one of its epoch or of one before (layout 2)");
         let header = SegmentHeader {
             epoch: self.epoch,
             start,
@@ -226,16 +267,19 @@ impl Tail {
             edits: self.edits.load(Ordering::Acquire),
             next_number: self.last_number.next(),
             told_edit: self.told_edit,
+            before,
+            files: self.file_max,
             version: FORMAT_VERSION,
         };
-        let spare = self.spares.take().map_or_else(|| self.empty_file(start), Ok)?;
-        let mut open = Open { file: spare.file.clone(), header, written: spare.bytes };
+        let spare = self.spares.take().map_or_else(|| self.empty_file(name), Ok)?;
+        let mut open = Open { file: spare.file.clone(), name, header, written: spare.bytes };
         let result = open.file.write_at(&header.encode(), 0);
         if result.is_ok() {
             open.written = open.written.max(SEGMENT_HEADER_BYTES as u64);
             open.zero_ahead(SEGMENT_HEADER_BYTES as u64, &self.options);
-            open.file.sync_data().map_err(|error| fatal("syncing", start, &error))?;
+            open.file.sync_data().map_err(|error| fatal("syncing", name, &error))?;
             reached(Step::LOG_SEGMENT_SYNCED);
+            still_ours(self.term.as_deref())?;
         }
         if let Err(error) = result.and_then(|()| self.env.fs.rename(&spare.path, &path)) {
             // What cannot be removed now is removed by the next try, or at the next open.
@@ -243,13 +287,40 @@ impl Tail {
             return Err(clean(format!("creating {}", path.display()), &error));
         }
         if !fault::active(Fault::SKIP_DIR_SYNC) {
-            self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", start, &error))?;
+            self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", name, &error))?;
         }
         reached(Step::LOG_SEGMENT_CREATED);
         self.edits_named = self.edits_named.max(header.edits);
-        self.segments.begin(start);
+        self.segments.begin(name, self.epoch);
         self.open = Some(open);
+        if std::mem::take(&mut self.is_first) {
+            self.remove_void();
+        }
         Ok(())
+    }
+
+    /// Whether no segment of this epoch was begun: the disk is full.
+    pub(crate) fn is_put_off(&self) -> bool {
+        self.is_first
+    }
+
+    /// Removes the segments that are no part of the log now that this epoch has begun its own: what was empty, and what
+    /// a writer made that had lost the directory. Nobody makes another of that name and counts on it (`term` 6). One
+    /// that cannot be removed no reader takes for a part of it either (layout 2).
+    fn remove_void(&self) {
+        if fault::active(Fault::LEAVE_EMPTY_SEGMENT) {
+            return;
+        }
+        let Ok(found) = found(&self.env, &self.dir) else { return };
+        let (count, mut void) = that_count(found);
+        void.extend(that_go_on(&self.env, &self.dir, count).1);
+        for name in void.into_iter().filter(|name| name.epoch() < self.epoch) {
+            assert!(self.open.as_ref().is_some_and(|open| open.name != name), "what is written counts (layout 1)");
+            if still_ours(self.term.as_deref()).is_err() {
+                return;
+            }
+            let _ = self.env.fs.remove(&self.dir.join(name.to_string()));
+        }
     }
 }
 
@@ -272,7 +343,7 @@ impl Open {
 
     /// Makes sure that a block whose write failed can never be found.
     fn take_back(&self, offset: u64, error: std::io::Error) -> Failure {
-        let start = self.header.start;
+        let name = self.name;
         let cleaned = self.file.len().and_then(|len| {
             let count = len.saturating_sub(offset).min(BLOCK_HEADER_BYTES as u64);
             if count > 0 {
@@ -281,14 +352,19 @@ impl Open {
             self.file.sync_data()
         });
         match cleaned {
-            Ok(()) => clean(format!("writing log segment {}", segment_name(start)), &error),
-            Err(error) => fatal("taking back a failed write to", start, &error),
+            Ok(()) => clean(format!("writing log segment {name}"), &error),
+            Err(error) => fatal("taking back a failed write to", name, &error),
         }
     }
 }
 
-fn fatal(doing: &str, start: Lsn, error: &std::io::Error) -> Failure {
-    Failure::Fatal(Error::io(format!("{doing} log segment {}", segment_name(start)), error))
+fn fatal(doing: &str, name: SegmentName, error: &std::io::Error) -> Failure {
+    Failure::Fatal(Error::io(format!("{doing} log segment {name}"), error))
+}
+
+/// Whether this writer has the directory (tail 4).
+fn still_ours(term: Option<&Term>) -> Result<(), Failure> {
+    term.map_or(Ok(()), Term::check).map_err(Failure::Fenced)
 }
 
 /// The log is as it was before.

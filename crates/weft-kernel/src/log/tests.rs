@@ -4,7 +4,7 @@ use std::sync::Arc;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Lsn, RecordNo, Result, TableId, Timestamp, TxnId};
+use weft_format::{Code, FileId, Lsn, RecordNo, Result, TableId, Timestamp, TxnId};
 
 use super::layout::{self, segment_name, segment_start};
 use super::{ChangeEncoder, Log, LogEnd, LogOptions, NeededFrom, Record, Ticket, read_log};
@@ -18,6 +18,7 @@ mod full_disk;
 mod live;
 mod numbers;
 mod spares;
+mod succession;
 
 /// Small enough that a test rolls over many segments.
 const OPTIONS: LogOptions = LogOptions { segment_bytes: 3000, zero_ahead_bytes: 700, batch_bytes_max: 8 << 20 };
@@ -352,8 +353,9 @@ fn segment_names_are_exact() {
     ] {
         assert_eq!(segment_start(name), None, "{name}");
     }
-    assert!(layout::is_temporary_segment("log-0000000000001240.tmp"));
-    assert!(!layout::is_temporary_segment("log-1240.tmp"));
+    assert_eq!(layout::temporary_segment("log-0000000000001240.tmp"), Some(0));
+    assert_eq!(layout::temporary_segment("log-0000000000001240-00000007.tmp"), Some(7));
+    assert_eq!(layout::temporary_segment("log-1240.tmp"), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@
 //! 6. A panic of the writing thread is like a failed fsync: what is on disk is unknown, and everybody is told.
 //! 7. Who must not wait appends without asking for room; who may wait asks first, without holding what others need. So
 //!    the batch exceeds its bound by at most one record of each committer.
-//! 8. The log is cut only when it names every durable edit of the manifest (tail 4).
+//! 8. The log is cut only when it names every durable edit of the manifest (tail 5).
 //! 9. A record has its number from the moment it is appended, so that a page can carry that of its last change; the
 //!    page is written only after [`Log::flush_to`] that number: the log goes before the page.
 //! 10. Each block is announced when it is durable and before anybody is told so: what was acknowledged was announced.
@@ -49,14 +49,16 @@ use super::batch::{Batch, Waited};
 use super::durable::{Announce, Durable};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
-use super::layout::{is_temporary_segment, segment_name};
+use super::layout::{SegmentName, temporary_segment};
+use super::reader::{FOLLOWED_DIR, found_aside};
 use super::record::Record;
-use super::segments::NeededFrom;
-use super::spares::Spares;
+use super::segments::{NeededFrom, Segment};
+use super::spares::{Spare, Spares};
 use super::tail::{Failure, Tail};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// An appended commit that somebody will wait for.
 #[derive(Debug)]
@@ -149,35 +151,48 @@ impl Log {
     /// new one. On a full disk that is put off to the first write.
     pub fn create_or_continue(env: &Env, dir: &Path, options: LogOptions, end: LogEnd) -> Result<Log> {
         let edits = Arc::new(AtomicU64::new(end.manifest_edits));
-        Log::beside(env, dir, options, end, edits)
+        Log::beside(env, dir, options, (end, None), edits)
     }
 
-    /// The same beside a manifest, which counts its durable edits for the log to name.
+    /// The same beside a manifest, which counts its durable edits for the log to name, for as long as the directory is
+    /// this writer's.
     pub(crate) fn beside(
         env: &Env,
         dir: &Path,
         options: LogOptions,
-        end: LogEnd,
+        (end, term): (LogEnd, Option<Arc<Term>>),
         edits: Arc<AtomicU64>,
     ) -> Result<Log> {
-        let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
-        for name in names.iter().filter(|name| is_temporary_segment(name)) {
-            let path = dir.join(name);
-            env.fs.remove(&path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))?;
-        }
+        let still_ours = || term.as_ref().map_or(Ok(()), |term| term.check());
+        remove_temporary(env, dir, term.as_ref().map_or(u32::MAX, |term| term.number()), still_ours)?;
+        still_ours()?;
         settle(env, dir, &end)?;
-        let mut tail = Tail::new(env, dir.to_owned(), options, end, edits);
-        match tail.begin_segment() {
-            Ok(()) => {}
-            Err(Failure::Clean(error)) if error.code() == Code::DiskFull => {}
-            Err(Failure::Clean(error) | Failure::Fatal(error)) => return Err(error),
-        }
+        let mut tail = Tail::new(env, dir.to_owned(), options, (end, term), edits);
+        begin_or_put_off(&mut tail)?;
+        let mut aside = found_aside(env, dir)?;
+        aside.sort_unstable();
+        tail.segments().found_aside(aside);
         Ok(Log::of_tail(env, dir, options, tail, None))
+    }
+
+    /// Begins the log of this opening, where that was put off and there is space by now. Where it `must` begin, as the
+    /// writer before may live and what it writes late would count until then, it fails for want of space.
+    pub(crate) fn begin_if_put_off(&self, must: bool) -> Result<()> {
+        let mut tail = self.tail.lock();
+        match (tail.is_put_off(), must) {
+            (false, _) => Ok(()),
+            (true, false) => begin_or_put_off(&mut tail),
+            (true, true) => {
+                tail.begin_segment().map_err(Failure::error)?;
+                assert!(!tail.is_put_off(), "a log that must begin has begun (open 3)");
+                Ok(())
+            }
+        }
     }
 
     /// The log of an engine that writes none: whoever would append is told `error`.
     pub(crate) fn refusing(env: &Env, dir: &Path, options: LogOptions, error: Error) -> Log {
-        let tail = Tail::new(env, dir.to_owned(), options, LogEnd::default(), Arc::default());
+        let tail = Tail::new(env, dir.to_owned(), options, Default::default(), Arc::default());
         Log::of_tail(env, dir, options, tail, Some((0, error)))
     }
 
@@ -336,7 +351,7 @@ impl Log {
         self.write_empty_block()
     }
 
-    /// Makes the log name every durable edit of the manifest; no block is written when it does (tail 4).
+    /// Makes the log name every durable edit of the manifest; no block is written when it does (tail 5).
     pub(crate) fn name_edits(&self) -> Result<()> {
         if self.tail.lock().names_edits() {
             return Ok(());
@@ -424,6 +439,11 @@ impl Log {
                 state.poison(batch.number, &failed_sync(&error));
                 self.wake[(batch.number + 1) as usize % 2].notify_all();
             }
+            Err(Failure::Fenced(error)) => {
+                state.counters.failures += 1;
+                state.poison_with(batch.number, error);
+                self.wake[(batch.number + 1) as usize % 2].notify_all();
+            }
         }
         self.wake[batch.number as usize % 2].notify_all();
         self.wake[(batch.number + 1) as usize % 2].notify_one();
@@ -470,14 +490,14 @@ impl Log {
                 self.name_edits()?;
             }
             let Some(segment) = self.tail.lock().segments().pop_before(from) else { break };
-            let spare = match self.spares.put_away(segment.start) {
-                Ok(spare) => spare,
+            let (spare, is_aside) = match self.put_away(segment) {
+                Ok(put) => put,
                 // An earlier try that failed had its effect all the same.
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) if error.kind() == ErrorKind::NotFound => (None, false),
                 Err(error) => {
                     // It stays the oldest: were its successor removed before it, the log would have a gap.
                     self.tail.lock().segments().put_back(segment);
-                    let path = self.dir.join(segment_name(segment.start));
+                    let path = self.dir.join(segment.name.to_string());
                     return Err(Error::io(format!("removing log segment {}", path.display()), &error));
                 }
             };
@@ -490,7 +510,7 @@ impl Log {
             // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
             // gap.
             if !fault::active(Fault::SKIP_DIR_SYNC)
-                && let Err(error) = self.env.fs.sync_dir(&self.dir)
+                && let Err(error) = self.sync_names(is_aside)
             {
                 let error = Error::io(format!("syncing directory {}", self.dir.display()), &error);
                 let mut state = self.state.lock();
@@ -508,6 +528,39 @@ impl Log {
             self.first.store(first.0, Ordering::Release);
         }
         Ok(removed)
+    }
+
+    /// Takes the name of a segment away that recovery does not need: one that a follower needs is put aside, with the
+    /// same effect (segments 3); whether it was.
+    fn put_away(&self, segment: Segment) -> std::io::Result<(Option<Spare>, bool)> {
+        let end = self.tail.lock().segments().first();
+        let is_followed = self.tail.lock().segments().is_followed(end);
+        if !is_followed {
+            return Ok((self.spares.put_away(segment)?, false));
+        }
+        let (fs, name) = (&self.env.fs, segment.name.to_string());
+        let aside = self.dir.join(FOLLOWED_DIR);
+        fs.create_dir_all(&aside)?;
+        match fs.rename(&self.dir.join(&name), &aside.join(&name)) {
+            // On a full disk, say. Who follows joins anew.
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                fs.remove(&self.dir.join(&name)).map(|()| (None, false))
+            }
+            Err(error) => Err(error),
+            Ok(()) => {
+                self.tail.lock().segments().put_aside(segment.name);
+                Ok((None, true))
+            }
+        }
+    }
+
+    /// Makes it durable that a segment has lost its name. A rename into another directory is durable when both are
+    /// synced: else a crash could bring the segment back after younger ones have gone.
+    fn sync_names(&self, is_aside: bool) -> std::io::Result<()> {
+        if is_aside {
+            self.env.fs.sync_dir(&self.dir.join(FOLLOWED_DIR))?;
+        }
+        self.env.fs.sync_dir(&self.dir)
     }
 
     /// Makes files for segments to come when they are wanted, until it is told to stop.
@@ -533,7 +586,16 @@ impl Log {
 
     /// Keeps the segments that have anything from a position on, for who follows from there; none: nobody does.
     pub(crate) fn keep_from(&self, from: Option<Lsn>) {
-        self.tail.lock().segments().keep_from(from);
+        let unneeded = self.tail.lock().segments().keep_from(from);
+        for name in unneeded {
+            // One that cannot be removed now is found by the next opening.
+            let _ = self.env.fs.remove(&self.dir.join(FOLLOWED_DIR).join(name.to_string()));
+        }
+    }
+
+    /// Bytes of log that only followers need.
+    pub(crate) fn followed_bytes(&self) -> u64 {
+        self.tail.lock().segments().aside_bytes()
     }
 
     /// From here on every block is announced when it is durable (invariant 10); once. How far it is by now, which may
@@ -549,13 +611,13 @@ impl Log {
         self.tail.lock().durable()
     }
 
-    /// Makes everything appended so far durable and says where it lies: the starts of the segments, oldest first, and
-    /// the end. What lies before the end does not change any more.
-    pub(crate) fn extent(&self) -> Result<(Vec<Lsn>, Lsn)> {
+    /// Makes everything appended so far durable and says where it lies: the segments, oldest first, and the end. What
+    /// lies before the end does not change any more.
+    pub(crate) fn extent(&self) -> Result<(Vec<SegmentName>, Lsn)> {
         self.flush()?;
         let mut tail = self.tail.lock();
         let end = tail.next_lsn();
-        Ok((tail.segments().starts(), end))
+        Ok((tail.segments().names(), end))
     }
 
     /// Bytes of log on disk that recovery would read.
@@ -593,7 +655,7 @@ impl Log {
     pub fn check(&self) -> Result<Vec<String>> {
         let mut tail = self.tail.lock();
         let durable = tail.next_lsn();
-        let starts = tail.segments().starts();
+        let starts = tail.segments().names();
         match super::reader::check_segments(&self.env, &self.dir, &starts, durable) {
             Ok(()) => Ok(Vec::new()),
             Err(error) if error.code() == Code::DataCorrupted => Ok(vec![error.to_string()]),
@@ -634,12 +696,41 @@ impl Drop for KeptLog {
     }
 }
 
+/// Begins the first segment; on a full disk later.
+fn begin_or_put_off(tail: &mut Tail) -> Result<()> {
+    match tail.begin_segment() {
+        Ok(()) => Ok(()),
+        Err(Failure::Clean(error)) if error.code() == Code::DiskFull => Ok(()),
+        Err(failure) => Err(failure.error()),
+    }
+}
+
+/// Removes what writers up to an epoch have left of segments that were under construction. A later one's may be there,
+/// too, when it has taken the directory meanwhile (layout 3).
+pub(super) fn remove_temporary(env: &Env, dir: &Path, epoch: u32, still_ours: impl Fn() -> Result<()>) -> Result<()> {
+    let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+    let is_older = |made_in: u32| made_in <= epoch || fault::active(Fault::REMOVE_OF_SUCCESSOR);
+    for name in names.iter().filter(|name| temporary_segment(name).is_some_and(is_older)) {
+        still_ours()?;
+        let path = dir.join(name);
+        match env.fs.remove(&path) {
+            // The one before may live, and has removed it.
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::io(format!("removing {}", path.display()), &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Makes the last block that recovery read durable, before anything is built on it. It was read from memory if only the
 /// process died, and a sync that failed then may have left it clean in memory and missing on disk: so it is written
-/// again.
+/// again. Where another has the directory by now it is the same as it was: nobody else writes there, and the file
+/// becomes no other segment of that one (spares 3).
 fn settle(env: &Env, dir: &Path, end: &LogEnd) -> Result<()> {
     let Some(block) = &end.last_block else { return Ok(()) };
-    let path = dir.join(segment_name(block.segment));
+    let path = dir.join(block.segment.to_string());
     let settled = env.fs.open(&path, OpenMode::ReadWrite).and_then(|file| {
         file.write_at(&block.bytes, block.offset)?;
         file.sync_data()
@@ -654,12 +745,17 @@ impl State {
 
     /// From `batch` on nobody knows what is on disk.
     fn poison(&mut self, batch: u64, cause: &str) {
+        let what = format!("the log stopped after {cause}; which of the last commits are on disk is unknown");
+        self.poison_with(batch, Error::new(Code::Poisoned, what).hint("close the database and open it again"));
+    }
+
+    /// From `batch` on everybody is told this.
+    fn poison_with(&mut self, batch: u64, error: Error) {
         if let Some((first, _)) = &mut self.poisoned {
             *first = batch.min(*first);
             return;
         }
-        let what = format!("the log stopped after {cause}; which of the last commits are on disk is unknown");
-        self.poisoned = Some((batch, Error::new(Code::Poisoned, what).hint("close the database and open it again")));
+        self.poisoned = Some((batch, error));
         self.done = u64::MAX;
     }
 

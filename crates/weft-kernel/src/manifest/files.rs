@@ -16,6 +16,7 @@ use super::layout::{
 use super::tables::Tables;
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// Why a new file did not come to be.
 pub(super) enum Failure {
@@ -39,7 +40,7 @@ pub(super) struct Known<'a> {
 pub(super) fn write_and_name(
     env: &Env,
     dir: &Path,
-    number: u64,
+    (number, term): (u64, Option<&Arc<Term>>),
     known: Known<'_>,
 ) -> std::result::Result<(Arc<dyn File>, FileHeader), Failure> {
     let (header, bytes) = image(env.rng.next_u64() as u32, number, known);
@@ -51,6 +52,8 @@ pub(super) fn write_and_name(
     sync_dir(env, dir)?;
     let temporary = dir.join(CURRENT_TEMPORARY);
     let named = write_file(env, &temporary, encode_current(number).as_bytes()).and_then(|_| {
+        // Another writer may have the directory, and name a manifest of its own.
+        term.map_or(Ok(()), |term| term.check()).map_err(Failure::Clean)?;
         let renamed = env.fs.rename(&temporary, &dir.join(CURRENT));
         renamed.map_err(|error| Failure::Clean(Error::io("renaming CURRENT.tmp to CURRENT", &error)))?;
         reached(Step::MANIFEST_RENAMED);
@@ -153,6 +156,16 @@ pub(super) fn read_file(env: &Env, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = vec![0; file.len().map_err(failed)? as usize];
     file.read_exact_at(&mut bytes, 0).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Removes a file, which one that had lost the directory may have removed, too.
+pub(super) fn remove_if_there(env: &Env, path: &Path) -> Result<()> {
+    match env.fs.remove(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("removing {}", path.display()), &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn remove(env: &Env, path: &Path) -> Result<()> {

@@ -15,7 +15,7 @@
 //!
 //! 1. Nothing is written before [`Manifest::settle`]: an opening first compares the ends of the log and the manifest.
 //! 2. Each record names the position up to which the log was durable before it: what it says depends on that.
-//! 3. The edits are counted. The count goes up when an edit is durable, and the log names it (tail 4); of an edit that
+//! 3. The edits are counted. The count goes up when an edit is durable, and the log names it (tail 5); of an edit that
 //!    drops files, before they go.
 //!
 //! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment
@@ -32,7 +32,7 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, Known, image, read_current, read_file, remove, write_and_name};
+use super::files::{Failure, Known, image, read_current, read_file, remove, remove_if_there, write_and_name};
 use super::layout::{
     Before, CURRENT, CURRENT_TEMPORARY, FORMAT_VERSION, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current,
     manifest_name, manifest_number, push_record, record_bytes,
@@ -43,11 +43,14 @@ use super::told::LayoutSwitch;
 use crate::account::{Account, Charge, Kept};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
+use crate::term::Term;
 
 /// Below this size the file is never rewritten.
 const SWITCH_BYTES_MIN: u64 = 1 << 20;
 /// The file is rewritten when it is this many times as long as its snapshot.
 const SWITCH_GROWTH: u64 = 4;
+/// Who takes a directory from a writer that may live numbers its manifests so far behind that one's.
+const NUMBERS_APART: u64 = 1 << 16;
 /// An edit's payload is at most this long.
 const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
@@ -116,6 +119,11 @@ impl ManifestSnapshot {
         self.tables.by_id.get(&table).map_or(Timestamp(0), |table| table.cut)
     }
 
+    /// The payloads of a table's edits, oldest first.
+    pub(crate) fn payloads(&self, table: TableId) -> &[Vec<u8>] {
+        self.tables.by_id.get(&table).map_or(&[], |table| &table.payloads)
+    }
+
     /// The highest cut of any table.
     pub(crate) fn cut_max(&self) -> Timestamp {
         self.tables.by_id.values().map(|table| table.cut).max().unwrap_or_default()
@@ -167,7 +175,12 @@ pub struct Manifest {
     env: Env,
     dir: PathBuf,
     hooks: OnceLock<Hooks>,
+    /// The right to write; none: nobody else can come.
+    term: OnceLock<Arc<Term>>,
     switch_bytes_min: u64,
+    /// The highest number of a file that was there at the opening. A new one gets a higher one: who opened before and
+    /// is slow may still remove those that it found.
+    seen: u64,
     state: Mutex<State>,
     /// How many edits are durable since the database was made (store 3). Changes under `state`.
     edits: Arc<AtomicU64>,
@@ -186,6 +199,7 @@ impl Manifest {
         }
         let (mut state, edits) = if created { (create(env, dir, &names)?, 0) } else { load(env, dir)? };
         let current = manifest_name(state.header.number);
+        let seen = names.iter().filter_map(|name| manifest_number(name)).max().unwrap_or(0);
         if let Some(unsettled) = &mut state.unsettled {
             unsettled.stale = names;
             unsettled
@@ -206,7 +220,9 @@ impl Manifest {
             env: env.clone(),
             dir: dir.to_owned(),
             hooks: OnceLock::new(),
+            term: OnceLock::new(),
             switch_bytes_min: SWITCH_BYTES_MIN,
+            seen,
             state: Mutex::new(state),
             edits: Arc::new(AtomicU64::new(edits)),
             charge: OnceLock::new(),
@@ -222,19 +238,27 @@ impl Manifest {
 
     /// Makes what was read durable and cleans away what an unfinished edit or switch left; once, after an opening found
     /// the log and the manifest whole, before the first edit (store 1). A file of the release before is rewritten.
-    pub fn settle(&self) -> Result<()> {
+    /// With `apart` it is, too: the writer before may live, and write once more into its file.
+    pub fn settle(&self, apart: bool) -> Result<()> {
         let mut state = self.state.lock();
         let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
-        if state.header.version == FORMAT_VERSION {
+        self.check_ours()?;
+        if apart {
+            let tables = state.tables.clone();
+            self.rewrite(&mut state, tables, NUMBERS_APART)?;
+        } else if state.header.version == FORMAT_VERSION {
             self.settle_tail(&state, &unsettled)?;
             state.durable = state.end;
         } else {
             let tables = state.tables.clone();
-            self.rewrite(&mut state, tables)?;
+            self.rewrite(&mut state, tables, 1)?;
         }
         let current = manifest_name(state.header.number);
         let stale = unsettled.stale.iter().filter(|name| **name != current);
-        stale.map(|name| self.dir.join(name)).try_for_each(|path| remove(&self.env, &path))
+        stale.map(|name| self.dir.join(name)).try_for_each(|path| {
+            self.check_ours()?;
+            remove_if_there(&self.env, &path)
+        })
     }
 
     fn settle_tail(&self, state: &State, unsettled: &Unsettled) -> Result<()> {
@@ -271,6 +295,7 @@ impl Manifest {
         if log <= state.log {
             return Ok(());
         }
+        self.check_ours()?;
         state.append(KIND_MARK, &[], log)?;
         self.switch_when_long(&mut state, &hooks.fold);
         Ok(())
@@ -293,6 +318,16 @@ impl Manifest {
     pub(crate) fn charge_to(&self, account: &Arc<Account>) {
         let bytes = self.state.lock().tables.memory_bytes();
         assert!(self.charge.set(account.charge(Kept::Manifest, bytes)).is_ok(), "a manifest is charged once");
+    }
+
+    /// From here on it is written only while the directory is this writer's; once.
+    pub(crate) fn guard_by(&self, term: &Arc<Term>) {
+        assert!(self.term.set(Arc::clone(term)).is_ok(), "a manifest has one writer");
+    }
+
+    /// Fails when another writer has the directory.
+    fn check_ours(&self) -> Result<()> {
+        self.term.get().map_or(Ok(()), |term| term.check())
     }
 
     /// Connects the manifest to the log and the methods; once, before the first edit.
@@ -411,6 +446,7 @@ impl Manifest {
                 }
             }
         }
+        self.check_ours()?;
         state.append(kind, payload, log)?;
         let number = self.edits.fetch_add(1, Ordering::AcqRel) + 1;
         if !fault::active(Fault::FORGET_LAYOUT_RECORD) {
@@ -449,22 +485,26 @@ impl Manifest {
                 table.payloads.extend((!payload.is_empty()).then_some(payload));
             }
         }
-        self.rewrite(state, folded)
+        self.rewrite(state, folded, 1)
     }
 
     /// Writes a new file with these tables, which mean what the present ones do, and makes CURRENT name it.
-    fn rewrite(&self, state: &mut State, tables: Tables) -> Result<()> {
+    fn rewrite(&self, state: &mut State, tables: Tables, further: u64) -> Result<()> {
         assert!(state.poisoned.is_none(), "a manifest that has stopped is not followed by another file");
-        let number = state.header.number + 1;
+        assert!(further > 0, "a new file has a number of its own");
+        let number = state.header.number.max(self.seen) + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
-        match write_and_name(&self.env, &self.dir, number, known) {
+        assert!(number > self.seen, "no file that was found gives its number to another one (term 6)");
+        match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {
             Ok((file, header)) => {
                 let old = self.dir.join(manifest_name(state.header.number));
                 let end = header.snapshot_end;
                 let log = state.log;
                 *state = State { file, header, end, durable: end, tables, log, unsettled: None, poisoned: None };
-                // Left behind, it is removed at the next open.
-                let _ = self.env.fs.remove(&old);
+                // Left behind, it is removed at the next open. A successor may have begun to read it.
+                if self.check_ours().is_ok() {
+                    let _ = self.env.fs.remove(&old);
+                }
                 Ok(())
             }
             Err(Failure::Clean(error)) => Err(error),
@@ -548,7 +588,7 @@ fn create(env: &Env, dir: &Path, names: &[String]) -> Result<State> {
         remove(env, &dir.join(name))?;
     }
     let tables = Tables::default();
-    match write_and_name(env, dir, 1, Known { tables: &tables, log: Lsn(0), edits: 0 }) {
+    match write_and_name(env, dir, (1, None), Known { tables: &tables, log: Lsn(0), edits: 0 }) {
         Ok((file, header)) => {
             let end = header.snapshot_end;
             Ok(State { file, header, end, durable: end, tables, log: Lsn(0), unsettled: None, poisoned: None })

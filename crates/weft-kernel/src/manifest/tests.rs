@@ -47,7 +47,7 @@ fn hooks(flush: impl Fn() -> Result<Lsn> + Send + Sync + 'static) -> Hooks {
 fn open(env: &Env) -> Result<(Manifest, RecoveredManifest)> {
     let (mut manifest, recovered) = Manifest::open(env, &dir())?;
     manifest.switch_after(600);
-    manifest.settle()?;
+    manifest.settle(false)?;
     manifest.connect(hooks(|| Ok(Lsn(0))));
     Ok((manifest, recovered))
 }
@@ -439,7 +439,7 @@ fn a_manifest_of_the_version_before_is_read_and_rewritten() {
         assert!(files(&env) == before, "nothing is written before it is settled");
         let wanted = state(&recovered);
         assert_eq!((wanted.len(), wanted[&1].1.clone(), recovered.log), (2, vec![1, 4], Lsn(0)));
-        manifest.settle().unwrap();
+        manifest.settle(false).unwrap();
         drop(manifest);
         let names: Vec<_> = files(&env).into_iter().map(|(path, _)| path).collect();
         assert_eq!(names, [dir().join("CURRENT"), dir().join("MANIFEST-2")]);
@@ -461,7 +461,7 @@ fn positions_and_counts_come_back() {
             assert_eq!((recovered.log, recovered.edits), (Lsn(if opening == 0 { 0 } else { 120 }), done));
             // Switched, now and then.
             manifest.switch_after(600);
-            manifest.settle().unwrap();
+            manifest.settle(false).unwrap();
             manifest.connect(hooks(move || Ok(Lsn(log))));
             for n in 1..=20 {
                 let cut = Timestamp(done + n);
@@ -484,7 +484,7 @@ fn the_log_is_told_of_each_edit_once_and_in_order() {
             assert_eq!(recovered.edits, opening * 21);
             // Switched, now and then.
             manifest.switch_after(600);
-            manifest.settle().unwrap();
+            manifest.settle(false).unwrap();
             let inner = told.clone();
             let tell = move |number: u64, switch: &[u8]| {
                 inner.lock().push((number, LayoutSwitch::decode(switch).expect("it can be read")));
@@ -505,5 +505,25 @@ fn the_log_is_told_of_each_edit_once_and_in_order() {
         }
         let wanted: Vec<_> = (1..).zip(applied).collect();
         assert_eq!(*told.lock(), wanted);
+    });
+}
+
+/// Who opened before, and is slow, may still remove the files that it found: none of them gets its number again.
+#[test]
+fn a_new_file_is_numbered_behind_all_that_were_found() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        drop(open(&env).unwrap());
+        env.fs.open(&dir().join("MANIFEST-7"), OpenMode::CreateNew).unwrap();
+        let (manifest, _) = open(&env).unwrap();
+        assert!(!env.fs.exists(&dir().join("MANIFEST-7")).unwrap(), "an unfinished switch left it");
+        for n in 1..=60 {
+            manifest
+                .apply(Edit { table: TableId(3), cut: Timestamp(n), payload: vec![1; 20], ..Edit::default() })
+                .unwrap();
+        }
+        let numbers: Vec<u64> =
+            env.fs.list(&dir()).unwrap().iter().filter_map(|name| layout::manifest_number(name)).collect();
+        assert!(numbers.len() == 1 && numbers[0] > 7, "{numbers:?}");
     });
 }

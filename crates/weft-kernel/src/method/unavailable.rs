@@ -163,6 +163,8 @@ impl InPlace for Unavailable {
         Ok(())
     }
 
+    fn opened(&self) {}
+
     fn last_found(&self) -> RecordNo {
         RecordNo(0)
     }

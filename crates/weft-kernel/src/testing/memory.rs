@@ -50,7 +50,7 @@ impl Method for MemoryMethod {
         }
     }
 
-    fn test_file(&self, _def: &TableDef, _file: FileId, _handle: Arc<dyn File>) -> Result<()> {
+    fn test_file(&self, _def: &TableDef, _: &[Vec<u8>], _file: FileId, _handle: Arc<dyn File>) -> Result<()> {
         Ok(())
     }
 

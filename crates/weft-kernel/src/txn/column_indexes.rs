@@ -33,12 +33,17 @@ impl Transaction {
     /// then, who reads does not. Of tables only that build no files of rows: the others are stored as columns.
     pub fn create_column_index(&mut self, t: &TableRef, mut new: NewColumnIndex) -> Result<ColumnsRef> {
         self.core().check_writable()?;
-        if t.table.bulk().is_some() {
+        if t.table.in_place().is_none() {
             let (name, method) = (&t.def.name, &t.def.method);
             let message = format!("table {name:?} is stored as columns already: its method is {method}");
             return Err(Error::new(Code::FeatureNotSupported, message).about(name, None, None));
         }
         new.check(&t.def.schema)?;
+        if self.has_files(t) {
+            let (name, message) = (&t.def.name, format!("rows were added in bulk to table {:?}", t.def.name));
+            let error = Error::new(Code::FeatureNotSupported, message).about(name, None, None);
+            return Err(error.hint("commit first"));
+        }
         let method = self.core().method(STORED_BY)?.clone();
         for (name, value) in &self.core().services.options().table_options {
             let is_known = method.check_options(&[(name.clone(), value.clone())].into()).is_ok();

@@ -26,6 +26,7 @@ use crate::options::EngineOptions;
 use crate::poison::Poison;
 use crate::sched::Wake;
 use crate::services::Services;
+use crate::term::Term;
 use crate::timeline::Timeline;
 
 /// A file that the log names and that cannot be read.
@@ -78,6 +79,8 @@ pub(crate) struct Core {
     pub(crate) stop: AtomicBool,
     pub(crate) next_txn: AtomicU64,
     pub(crate) dir_lock: Mutex<Option<Box<dyn DirLock>>>,
+    /// The right to write the directory; none: it follows.
+    pub(crate) term: Option<Arc<Term>>,
     /// It follows another engine, which writes the directory.
     pub(crate) follows: bool,
     /// Files that the log names and that could not be read, when the engine was opened to take such files out.
@@ -116,6 +119,12 @@ impl Core {
     /// Takes a slot for a query that reads much, waiting for it in order; it is free again when the slot is dropped.
     pub(crate) fn admit_query(&self, cancel: Option<&CancelToken>) -> Result<Slot> {
         self.query_slots.enter(self.options.admission_timeout, cancel, &*self.env.clock)
+    }
+
+    /// Stops the engine when another has taken its directory.
+    pub(crate) fn check_term(&self) -> Result<()> {
+        let Some(term) = &self.term else { return Ok(()) };
+        term.check().map_err(|error| self.poison_if_stopped(error))
     }
 
     /// A transaction number.

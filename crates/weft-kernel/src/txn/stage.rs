@@ -23,7 +23,7 @@ use super::journal::Journal;
 use super::level::IsolationLevel;
 use super::own_ddl::OwnDdl;
 use super::transaction::{LastRead, Transaction};
-use crate::catalog::TableRef;
+use crate::catalog::{Relation, TableRef};
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
 
@@ -224,11 +224,15 @@ impl Transaction {
     /// [`Transaction::can_build_in_parts`]. Of a table that builds no files, or none
     /// for now, the rows are staged one by one.
     pub fn build(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
-        if t.table.bulk().is_none() || !t.may_build_files() {
+        if t.table.bulk().is_none() || !t.may_build_files() || self.makes_pages(t) {
             return self.insert_batches(t, batches);
         }
         self.core().check_writable()?;
         self.lock_table(t, LockMode::EXCLUSIVE)?;
+        // Who had the table before may have made a column index of it.
+        if !t.may_build_files() {
+            return self.insert_batches(t, batches);
+        }
         if let Err(error) = self.check_unwritten(t) {
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }
@@ -260,7 +264,9 @@ impl Transaction {
         replaced: Option<Arc<Replaced>>,
     ) -> Result<u64> {
         let (files, of_indexes) = self.build_files(t, batches, replaced.as_deref().map(Replaced::columns));
-        match (files, of_indexes) {
+        // A table whose rows are on its pages writes edits for them.
+        let stopped = |error| self.core().poison_if_stopped(error);
+        match (files.map_err(stopped), of_indexes.map_err(stopped)) {
             (Ok(files), Ok(of_indexes)) => {
                 let rows = files.rows;
                 let given: usize = batches.iter().map(RecordBatch::num_rows).sum();
@@ -316,7 +322,15 @@ impl Transaction {
     /// no foreign key of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
         let is_free = !OwnDdl::alters(&self.ddl, t.id()) && self.check_unwritten(t).is_ok();
-        t.table.bulk().is_some() && t.may_build_files() && is_free && self.check_buildable(t).is_ok()
+        let can = t.table.bulk().is_some() && t.may_build_files() && !self.makes_pages(t);
+        can && is_free && self.check_buildable(t).is_ok()
+    }
+
+    /// Whether the transaction makes the table, whose pages the log can have only when it has the table, or a column
+    /// index of it, which is fed rows.
+    fn makes_pages(&self, t: &TableRef) -> bool {
+        let indexes = |ddl: &OwnDdl| matches!(ddl, OwnDdl::Create(Relation::Columns(made)) if made.table() == t.id());
+        t.table.in_place().is_some() && (OwnDdl::creates(&self.ddl, t.id()) || self.ddl.iter().any(indexes))
     }
 
     /// Whether [`Transaction::build`] can be used several times: the table finds a key in what was built before, unique

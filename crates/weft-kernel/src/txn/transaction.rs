@@ -615,7 +615,10 @@ impl Transaction {
 
     /// Takes back what staging left outside of memory.
     pub(super) fn undo(&mut self) {
-        self.journal.discard_attachments();
+        // Where the engine has stopped in the middle of a commit, the next opening finds what it attached.
+        if self.core().poison.check().is_ok() {
+            self.journal.discard_attachments();
+        }
         for ddl in &self.ddl {
             if let OwnDdl::Create(made) = ddl {
                 self.core().give_up(made);

@@ -7,9 +7,9 @@ use weft_format::{Code, Error, Result};
 use weft_sql::{Client, CopyFormat, Notice};
 
 use super::rows;
-use crate::net::Channel;
-use crate::protocol::{Frontend, decode, violation};
 use crate::types::Format;
+use weft_wire::net::Channel;
+use weft_wire::protocol::{Frontend, decode, violation};
 
 /// Where a statement's answers go.
 pub(super) struct Sink<'a> {

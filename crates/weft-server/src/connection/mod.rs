@@ -28,10 +28,11 @@ use weft::Session;
 use weft_format::{Code, Error, ErrorKind, Result};
 use weft_sql::activity::{HIDDEN, hides};
 
-use crate::net::{Channel, Frame};
-use crate::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
-use crate::server::{Level, Shared, Slot};
+use crate::server::{Shared, Slot};
 use portal::{Portal, Statement};
+use weft_wire::Level;
+use weft_wire::net::{Channel, Frame};
+use weft_wire::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
 
 pub(crate) use startup::{Entrance, begin};
 
@@ -89,6 +90,8 @@ impl Connection {
     fn serve(&mut self) -> Result<()> {
         loop {
             self.channel.flush()?;
+            // It holds what another has taken the place of: who waits here for its client ends now.
+            self.check_goes_on()?;
             self.set_read_timeout()?;
             let read = self.channel.read();
             self.check_goes_on()?;

@@ -7,8 +7,8 @@ use weft::{Outcome, Prepared, Value};
 use weft_format::{Code, Error, Result};
 use weft_sql::Local;
 
-use crate::protocol::{Target, violation};
 use crate::types::{Format, read_parameter};
+use weft_wire::protocol::{Target, violation};
 
 /// A prepared statement, as the client named it.
 pub(crate) struct Statement {

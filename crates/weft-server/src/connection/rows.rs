@@ -7,8 +7,8 @@ use weft::{OutputColumn, Rows, Style};
 use weft_sql::oids;
 
 use super::portal::format_at;
-use crate::protocol::{Described, Out};
 use crate::types::{Format, write_value};
+use weft_wire::protocol::{Described, Out};
 
 /// Writes RowDescription.
 pub(super) fn describe(out: &mut Out, columns: &Arc<[OutputColumn]>, formats: &[Format]) {

@@ -14,10 +14,10 @@ use weft_sql::activity::Origin;
 use weft_sql::roles::Login;
 
 use super::{Connection, TOLD};
-use crate::auth::{Exchange, Verifier};
-use crate::net::{Channel, Socket, Transport, accept};
-use crate::protocol::{Frontend, Startup, TransactionStatus, decode, decode_startup, violation};
 use crate::server::{Auth, Shared, Slot};
+use weft_wire::auth::{Exchange, Verifier};
+use weft_wire::net::{Channel, Socket, Transport, answer_tls_request};
+use weft_wire::protocol::{Frontend, Startup, TransactionStatus, decode, decode_startup, violation};
 
 /// What AuthenticationSASL and its successors are numbered.
 const SASL: u32 = 10;
@@ -68,7 +68,7 @@ fn negotiate(
     loop {
         let Some(frame) = channel.read_startup()? else { return Ok(None) };
         match decode_startup(channel.body(&frame))? {
-            Startup::Ssl => begin_tls(shared, channel)?,
+            Startup::Ssl => answer_tls_request(shared.tls(), channel)?,
             Startup::Gss => {
                 channel.out.plain_byte(b'N');
                 channel.flush()?;
@@ -85,22 +85,6 @@ fn negotiate(
             }
         }
     }
-}
-
-fn begin_tls(shared: &Arc<Shared>, channel: &mut Channel) -> Result<()> {
-    let Some(tls) = shared.tls().filter(|_| !channel.is_encrypted()) else {
-        channel.out.plain_byte(b'N');
-        return channel.flush();
-    };
-    channel.out.plain_byte(b'S');
-    channel.flush()?;
-    let socket = channel.socket().duplicate().map_err(|error| Error::io("taking a socket for TLS", &error))?;
-    let plain = std::mem::replace(channel, Channel::new(Transport::Plain(socket)));
-    let Transport::Plain(socket) = plain.into_transport()? else {
-        return Err(Error::internal("TLS was begun twice"));
-    };
-    *channel = Channel::new(accept(tls, socket)?);
-    Ok(())
 }
 
 fn admit(
@@ -258,7 +242,7 @@ fn scram(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Result<()> 
 
 /// SASLInitialResponse: the mechanism, and the data behind its length.
 fn initial_response(body: &[u8]) -> Result<(&str, &[u8])> {
-    let mut fields = crate::protocol::Fields::new(body);
+    let mut fields = weft_wire::protocol::Fields::new(body);
     let mechanism = fields.text()?;
     let length = usize::try_from(fields.i32()?).map_err(|_| violation("a SASL response without data"))?;
     let data = fields.bytes(length)?;

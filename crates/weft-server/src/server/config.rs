@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::log::Log;
-use crate::net::TlsIdentity;
+use weft_wire::Log;
+use weft_wire::net::TlsIdentity;
 
 /// How clients prove who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,12 +15,12 @@ use weft_format::{Code, Error, Result};
 use weft_sql::activity::Observer;
 
 use super::config::{Auth, ServerConfig};
-use super::log::{Fields, bounded};
 use super::owner::{Alarm, OwnerSocket};
 use super::shared::Shared;
 use super::watch;
 use crate::connection::{self, Entrance};
-use crate::net::Socket;
+use weft_wire::net::Socket;
+use weft_wire::{Fields, bounded};
 
 /// Virtual memory for the stack of a connection's thread, bytes: planning nests deep, and what is not touched is free.
 const STACK_BYTES: usize = 8 << 20;

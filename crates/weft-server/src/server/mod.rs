@@ -8,10 +8,8 @@
 //! 1. A connection has a slot from before its password is asked for until its thread ends; there are at most
 //!    `connections_max` slots, so that clients who never finish logging in count, too.
 
-mod attempts;
 mod config;
 mod listen;
-mod log;
 mod owner;
 mod shared;
 mod slots;
@@ -19,7 +17,6 @@ mod watch;
 
 pub use config::{Auth, ServerConfig};
 pub use listen::Server;
-pub use log::{Level, Log};
 pub use owner::connect_as_owner;
 pub(crate) use shared::Shared;
 pub(crate) use slots::Slot;

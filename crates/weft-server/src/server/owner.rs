@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use weft_format::{Error, Result};
 
-use crate::client::{self, Client, Host, Target};
+use weft_wire::client::{self, Client, Host, Target};
 
 /// The socket's name in the directory.
 const NAME: &str = ".s.weft";

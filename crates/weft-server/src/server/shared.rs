@@ -11,12 +11,12 @@ use weft_env::Env;
 use weft_format::{Code, Error, Result};
 use weft_sql::roles::Login;
 
-use super::attempts::Attempts;
 use super::config::ServerConfig;
-use super::log::Log;
 use super::slots::{Slot, Slots};
-use crate::auth::Verifier;
-use crate::net::Socket;
+use weft_wire::Log;
+use weft_wire::auth::Attempts;
+use weft_wire::auth::Verifier;
+use weft_wire::net::Socket;
 
 /// The database, the configuration, and who is there.
 pub(crate) struct Shared {

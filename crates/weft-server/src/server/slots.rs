@@ -11,7 +11,7 @@ use weft_env::have_ended;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
-use crate::net::Socket;
+use weft_wire::net::Socket;
 
 /// Bytes of the secret with which a client may cancel; version 3.0 of the protocol has four.
 const SECRET_BYTES: usize = 4;

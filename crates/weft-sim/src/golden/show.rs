@@ -153,7 +153,8 @@ fn bytes_behind(env: &Env, end: Lsn) -> Result<usize> {
     let Some(name) = names.iter().filter(|name| name.starts_with("log-") && !name.contains('.')).max() else {
         return Ok(0);
     };
-    let start = u64::from_str_radix(&name["log-".len()..], 16).expect("a segment is named by its start");
+    let start = name.split('-').nth(1).and_then(|start| u64::from_str_radix(start, 16).ok());
+    let start = start.expect("a segment is named by its start");
     let file = env.fs.open(&Path::new(DIR).join(name), OpenMode::Read).map_err(failed)?;
     let mut bytes = vec![0; file.len().map_err(failed)? as usize];
     file.read_exact_at(&mut bytes, 0).map_err(failed)?;

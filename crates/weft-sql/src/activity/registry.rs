@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::Mutex;
 use weft_env::{Clock, Env};
+use weft_format::{Code, Error};
 
 use super::counters::{Counters, EngineUsed};
 use super::session::{Activity, Shown, State};
@@ -28,6 +29,9 @@ pub struct Ended<'a> {
 /// Who is told of statements that took long.
 pub type Observer = Box<dyn Fn(&Ended<'_>) + Send + Sync>;
 
+/// What makes a node the writer.
+type Promote = Arc<dyn Fn() -> Result<(), Error> + Send + Sync>;
+
 /// The sessions there are, and what those that are gone have counted.
 pub struct Activities {
     clock: Arc<dyn Clock>,
@@ -38,6 +42,7 @@ pub struct Activities {
     /// Statements that take as long are told; negative: none.
     observed_nanos: AtomicI64,
     reload: Mutex<Option<Box<dyn Fn() -> bool + Send + Sync>>>,
+    promote: Mutex<Option<Promote>>,
 }
 
 #[derive(Default)]
@@ -57,6 +62,7 @@ impl Activities {
             observer: OnceLock::new(),
             observed_nanos: AtomicI64::new(-1),
             reload: Mutex::new(None),
+            promote: Mutex::new(None),
         }
     }
 
@@ -120,6 +126,37 @@ impl Activities {
     /// Reads the configuration again; false when there is none to read, or it is wrong.
     pub fn reload(&self) -> bool {
         self.reload.lock().as_ref().is_some_and(|reload| reload())
+    }
+
+    /// Says what `pg_promote()` does.
+    pub fn set_promote(&self, promote: impl Fn() -> Result<(), Error> + Send + Sync + 'static) {
+        *self.promote.lock() = Some(Arc::new(promote));
+    }
+
+    /// Makes a node the writer of its directory.
+    pub fn promote(&self) -> Result<(), Error> {
+        let promote = self.promote.lock().clone();
+        let nobody = || {
+            let message = "recovery is not in progress";
+            Err(Error::new(Code::NotInPrerequisiteState, message).hint("it can be called on a node that follows"))
+        };
+        promote.map_or_else(nobody, |promote| promote())
+    }
+
+    /// The clients that are connected.
+    pub fn pids(&self) -> Vec<u64> {
+        self.sessions.lock().by_number.values().map(|activity| activity.pid()).filter(|pid| *pid > 0).collect()
+    }
+
+    /// Ends the connections of those of these clients that do nothing and have no transaction.
+    pub fn end_idle(&self, pids: &[u64]) {
+        for pid in pids {
+            self.with(*pid, |activity| {
+                if activity.show().state == State::Idle {
+                    activity.terminate();
+                }
+            });
+        }
     }
 
     /// Counts an error that a client was told, by its SQLSTATE.

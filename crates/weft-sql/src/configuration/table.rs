@@ -202,6 +202,7 @@ pub const SETTINGS: &[Definition] = &[
         "All memory: row_memory, cache_size and query_memory are parts of it",
     ),
     setting("metrics", Address, "", Start, "Where /metrics and /health are; empty = nowhere. Keep it on loopback"),
+    setting("node_join_timeout", Ms, "1min", Start, "How long a node that starts may take to join"),
     setting(
         "node_keep_size",
         Bytes(0),

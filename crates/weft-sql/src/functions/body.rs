@@ -118,8 +118,16 @@ fn varies<T: Visit>(txn: &Transaction, part: &T, seen: &mut HashSet<u32>) -> Res
 
 /// Whether a statement calls what takes numbers of sequences, changes settings or asks for commits, or locks rows.
 fn takes_numbers(statements: &[Statement]) -> bool {
-    const NAMES: &[&str] =
-        &["nextval", "currval", "setval", "lastval", "weft_last_commit", "weft_commit_time", "weft_commit_at"];
+    const NAMES: &[&str] = &[
+        "nextval",
+        "currval",
+        "setval",
+        "lastval",
+        "weft_last_commit",
+        "weft_published_commit",
+        "weft_commit_time",
+        "weft_commit_at",
+    ];
     let locks = |query: &Query| if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     let mut takes = statements.iter().map(|statement| {
         let mut queries = Queries(locks);

@@ -8,7 +8,7 @@
 //! 1. Rows that wait in a [`Load`] are at most a quarter of the memory of queries, where parts can be built one by one;
 //!    elsewhere (unique indexes see all rows of a statement at once) they are at most all of it.
 //! 2. Rows are tested before they wait.
-//! 3. Into a table that builds no files they go row by row as they come.
+//! 3. Into a table that builds no files, or not now, they go row by row as they come.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl<'a> Load<'a> {
 
     /// Takes a batch of the visible columns in their storage types, which meets the constraints.
     pub(crate) fn push(&mut self, txn: &mut Transaction, batch: RecordBatch) -> Result<()> {
-        if self.shape.table.table.bulk().is_none() {
+        if !txn.can_build(&self.shape.table) {
             self.rows += store_batches(self.shape, txn, &[batch], self.cancel)?;
             return Ok(());
         }

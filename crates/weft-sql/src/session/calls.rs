@@ -1,5 +1,6 @@
 //! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval, set_config,
-//! current_schema, obj_description, col_description; weft_last_commit, weft_commit_time, weft_commit_at.
+//! current_schema, obj_description, col_description; weft_last_commit, weft_published_commit, weft_commit_time,
+//! weft_commit_at.
 //!
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
@@ -41,6 +42,7 @@ const CALLS: &[&str] = &[
     "obj_description",
     "col_description",
     "weft_last_commit",
+    "weft_published_commit",
     "weft_commit_time",
     "weft_commit_at",
 ];
@@ -275,7 +277,9 @@ impl Caller<'_, '_> {
                 }
                 Ok(Some(last.to_string()))
             }
-            ("weft_last_commit" | "weft_commit_time" | "weft_commit_at", args) => self.commit(name, args),
+            ("weft_last_commit" | "weft_published_commit" | "weft_commit_time" | "weft_commit_at", args) => {
+                self.commit(name, args)
+            }
             ("set_config", [name, value, local]) => self.set_config(name, value, local),
             ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
             (_, args) => Err(wrong_arguments(name, args)),
@@ -288,6 +292,11 @@ impl Caller<'_, '_> {
             ("weft_last_commit", []) => {
                 let Some(work) = &self.work else { return Ok(None) };
                 Ok(work.numbers.last_commit.map(|ts| ts.to_string()))
+            }
+            // What a statement that begins now sees, whatever the clocks say.
+            ("weft_published_commit", []) => {
+                let Some(work) = &self.work else { return Ok(None) };
+                Ok(Some(work.txn.engine().published().to_string()))
             }
             ("weft_commit_time", [commit]) => {
                 let commit = self.evaluate(commit)?;

@@ -32,6 +32,12 @@ pub(super) fn lock(session: &mut Session, lock: &LockTables) -> Result<Outcome> 
     };
     session.in_statement(|work| {
         let mode = if lock.mode <= TableLock::RowExclusive { LockMode::SHARED } else { LockMode::EXCLUSIVE };
+        // It would keep nobody from anything: who writes is elsewhere.
+        if mode == LockMode::EXCLUSIVE && work.db.kernel().is_follower() {
+            let message = "cannot execute LOCK TABLE during recovery";
+            return Err(Error::new(Code::ReadOnlyTransaction, message)
+                .hint("on a node that follows a table can be locked up to ROW EXCLUSIVE MODE"));
+        }
         let wait = if lock.nowait { Wait::Never } else { work.txn.lock_wait() };
         for name in &lock.names {
             let mut tables = Vec::new();

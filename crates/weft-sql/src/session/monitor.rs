@@ -129,6 +129,11 @@ pub(super) fn carry_out(work: &mut Work<'_>, request: Request) -> Result<()> {
             let message = "permission denied for function pg_reload_conf";
             return Err(Error::new(Code::InsufficientPrivilege, message));
         }
+        Request::Promote if !work.permit.is_superuser() => {
+            let message = "permission denied for function pg_promote";
+            return Err(Error::new(Code::InsufficientPrivilege, message));
+        }
+        Request::Promote => activities.promote()?,
         Request::Cancel(of) => drop(activities.cancel(pid(of))),
         Request::Terminate(of) => drop(activities.terminate(pid(of))),
         Request::Reload => drop(activities.reload()),

@@ -102,7 +102,7 @@ impl Method for ColumnMethod {
         Ok(PartSet::from_payloads(payloads)?.to_payload().encode())
     }
 
-    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+    fn test_file(&self, def: &TableDef, _: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()> {
         ColumnTable::open(handle, def.id, file, &def.schema)?.verify_checksums()
     }
 

@@ -94,7 +94,7 @@ impl Method for LineageMethod {
         Ok(FileSet::from_payloads(payloads)?.to_payload().encode())
     }
 
-    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+    fn test_file(&self, def: &TableDef, _: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()> {
         let mut wrong = None;
         for shape in Shape::ALL {
             match ColumnTable::open(handle.clone(), def.id, file, &key_alone(shape, &def.schema)) {

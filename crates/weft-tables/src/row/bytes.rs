@@ -9,6 +9,8 @@
 //!              above: key behind the prefix | child u64
 //!   record     01 | pages let go | further pages | node       the node as it is about to be written
 //!              02 | count | steps                             a change of the tree, whole or not at all
+//!   record     03 | load u64 | count | key and row of each     rows of a load; load 0: it begins with this record
+//!              04 | load u64           no commit will attach the load
 //!   step       01 | node               this node is there, or is like this
 //!              02 | number | key       what it has from the key on is gone
 //!              03 | number | key | child u64      the child has the keys from this one on
@@ -18,6 +20,8 @@
 //!
 //! Lengths and counts are varints. Documented in docs/format/row-table.md.
 
+use std::sync::Arc;
+
 use weft_format::bloom::hash_bytes;
 use weft_format::wire::{ByteReader, put_varint};
 use weft_format::{Error, RecordNo, Result, Timestamp};
@@ -25,6 +29,9 @@ use weft_kernel::fault::active;
 
 use super::faults;
 use super::node::Node;
+
+/// A key and its row (row codec).
+pub(super) type LoadedRow = (Arc<[u8]>, Arc<[u8]>);
 
 /// Bytes of a page before those of its node.
 pub(super) const HEADER_BYTES: usize = 36;
@@ -83,6 +90,10 @@ pub(super) enum PageChange {
     },
     /// Steps that belong together.
     Tree(Vec<TreeStep>),
+    /// Rows of a load; none: it begins with this record.
+    Rows(Option<RecordNo>, Vec<LoadedRow>),
+    /// No commit will attach the load.
+    Gone(RecordNo),
 }
 
 /// The bytes of a node.
@@ -253,6 +264,25 @@ pub(super) fn tree_record(steps: &[TreeStep]) -> Vec<u8> {
     bytes
 }
 
+/// The record of some rows of a load; none: the load begins with it.
+pub(super) fn rows_record(load: Option<RecordNo>, rows: &[LoadedRow]) -> Vec<u8> {
+    let mut bytes = vec![3];
+    bytes.extend(load.unwrap_or(RecordNo(0)).0.to_le_bytes());
+    put_length(&mut bytes, rows.len());
+    for (key, row) in rows {
+        put_string(&mut bytes, key);
+        put_string(&mut bytes, row);
+    }
+    bytes
+}
+
+/// The record that no commit will attach a load.
+pub(super) fn gone_record(load: RecordNo) -> Vec<u8> {
+    let mut bytes = vec![4];
+    bytes.extend(load.0.to_le_bytes());
+    bytes
+}
+
 fn put_step(bytes: &mut Vec<u8>, kind: u8, number: u64, key: &[u8]) {
     bytes.push(kind);
     bytes.extend(number.to_le_bytes());
@@ -269,6 +299,12 @@ pub(super) fn read_record(bytes: &[u8]) -> Result<PageChange> {
             node: read_body(&mut reader)?,
         },
         2 => PageChange::Tree((0..read_length(&mut reader)?).map(|_| read_step(&mut reader)).collect::<Result<_>>()?),
+        3 => {
+            let load = Some(RecordNo(reader.u64()?)).filter(|load| load.0 > 0);
+            let row = |reader: &mut ByteReader<'_>| Ok((read_string(reader)?.into(), read_string(reader)?.into()));
+            PageChange::Rows(load, (0..read_length(&mut reader)?).map(|_| row(&mut reader)).collect::<Result<_>>()?)
+        }
+        4 => PageChange::Gone(RecordNo(reader.u64()?)),
         _ => return Err(damaged("the log has an unknown change of it")),
     };
     reader.end()?;

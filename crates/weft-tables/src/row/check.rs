@@ -42,7 +42,9 @@ impl Store {
         let mut waiting = vec![Place { number: ROOT, low: Vec::new(), high: None, level: None }];
         while let Some(place) = waiting.pop() {
             let frame = self.pool.frame(place.number);
-            self.pool.load(&frame)?;
+            if self.pool.load_telling(&frame)? && self.is_ours {
+                wrong.push(format!("page {} was not whole when it was read first, and is now", place.number));
+            }
             let latched = frame.latch.read();
             let page = latched.as_ref().expect("it was read");
             wrong.extend(page.node.check());

@@ -19,5 +19,8 @@ faults! {
     PURGE_TOO_EARLY "Older versions are forgotten while a registered snapshot sees them.";
     FORGET_CHANGED_WHILE_WRITTEN "A page that changes while it is written counts as written.";
     BELIEVE_FIRST_LOOK "A check tells of a page that a node has let go for another since it was looked at.";
+    SEE_OPEN_LOADS "Rows of a load are there before its commit.";
+    FORGET_OPEN_LOADS "Nobody says of the loads that a crash has ended that they are gone.";
+    LOAD_OVER_ROWS "A load replaces rows that are there.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }

@@ -27,6 +27,7 @@ use weft_kernel::step::reached;
 use super::bytes::{body_of, image_record, pages_for, pages_of};
 use super::faults;
 use super::job_kinds::WRITE_BACK;
+use super::loads::Loads;
 use super::pool::{Frame, Page};
 use super::space::Payload;
 use super::steps;
@@ -67,7 +68,7 @@ impl Upkeep for Store {
         if self.frozen() != Some(cut) || self.given_up.error().is_some() {
             return Ok(());
         }
-        self.write_back(cut)
+        self.write_back(Some(cut))
     }
 
     fn freeze(&self) {
@@ -79,7 +80,9 @@ impl Upkeep for Store {
     }
 
     /// Rows say how many columns they have; readers know the rest.
-    fn evolve(&self, _: &Arc<TableDef>) {}
+    fn evolve(&self, def: &Arc<TableDef>) {
+        *self.def.write() = def.clone();
+    }
 
     fn drop_files(&self) {
         self.is_dropped.store(true, Ordering::Release);
@@ -125,7 +128,10 @@ impl Store {
         Ok(sparse)
     }
 
-    fn write_back(&self, cut: Timestamp) -> Result<()> {
+    /// Writes what has changed, and an edit with the cut of a freeze, or with the one that there is.
+    pub(super) fn write_back(&self, frozen: Option<Timestamp>) -> Result<()> {
+        let _alone = self.writing.lock();
+        let cut = frozen.unwrap_or_default().max(self.cut());
         let (table, services) = (self.context.def.id, &self.context.services);
         let file = match self.pool.file() {
             Some(file) => file,
@@ -137,10 +143,16 @@ impl Store {
         };
         // Before anything is logged: a backup may have the file.
         let writing = file.change()?;
-        for low in self.purge(self.context.horizon.advance(cut))? {
-            self.merge_around(&low)?;
+        let limit = self.context.horizon.advance(cut);
+        // A load alone writes pages: the cut stays, and so does nearly all that a job would forget.
+        let sparse = if frozen.is_some() { self.purge(limit)? } else { Vec::new() };
+        sparse.iter().try_for_each(|low| self.merge_around(low).map(drop))?;
+        {
+            // Who joins reads pages, and of the log what they lack.
+            let changes: &mut Changes = &mut self.changes.lock();
+            changes.is_writing = true;
+            changes.rows_written_from = std::mem::replace(&mut changes.rows_from, changes.rows_in_hand);
         }
-        self.changes.lock().is_writing = true;
         let mut taken = Taken::default();
         let is_named = self.is_named.load(Ordering::Acquire);
         let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
@@ -148,16 +160,20 @@ impl Store {
             .write_changed(writing, &file, &mut taken)
             .and_then(|()| {
                 let rows = self.rows.load(Ordering::Acquire).max(0).cast_unsigned();
-                let payload = Payload { space: self.space.lock().clone(), rows }.encode();
+                let loads = self.take_loads(limit);
+                let payload = Payload { space: self.space.lock().clone(), rows, loads }.encode();
                 services.apply_edit(Edit { table, cut, added, payload, ..Edit::default() })
             })
             .inspect_err(|error| self.give_back(&taken, error))?;
         reached(steps::EDIT_DURABLE);
         self.is_named.store(true, Ordering::Release);
         self.set_cut(cut);
-        self.set_frozen(None);
+        if self.frozen().is_some_and(|frozen| frozen <= cut) {
+            self.set_frozen(None);
+        }
         let mut changes = self.changes.lock();
         (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
+        (changes.loads_written_from, changes.rows_written_from) = (None, None);
         if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
             for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
                 self.release(&mut changes, changed.bytes);
@@ -171,6 +187,15 @@ impl Store {
         // What was written may go.
         self.pool.make_room();
         Ok(())
+    }
+
+    /// What became of loads, for an edit.
+    fn take_loads(&self, limit: Timestamp) -> Loads {
+        let mut changes = self.changes.lock();
+        let mut loads = self.loads.write();
+        loads.settle(limit);
+        changes.loads_written_from = changes.loads_from.take();
+        loads.clone()
     }
 
     /// Writes all that has changed, durably.
@@ -258,5 +283,7 @@ impl Store {
         }
         let changes: &mut Changes = &mut self.changes.lock();
         (changes.written_from, changes.is_writing) = (None, false);
+        changes.loads_from = changes.loads_written_from.take().or(changes.loads_from);
+        changes.rows_from = changes.rows_written_from.take().or(changes.rows_from);
     }
 }

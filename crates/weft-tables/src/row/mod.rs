@@ -14,20 +14,24 @@
 //! | `store`, `tree` | a table; from the root to a leaf |
 //! | `reshape` | splits and merges, each one record |
 //! | `write`, `undo`, `read`, `scan` | commits come in, what rows were, rows by key and by range |
+//! | `bulk`, `loads` | rows that come before their commit is known |
 //! | `maintain`, `space` | changed pages are written, free ones used again |
 //! | `redo`, `check` | what the log says of pages at an opening; tests |
 //! | `method`, `options`, `job_kinds`, `steps`, `faults`, `status` | the door, and what is told of it |
 //!
-//! 1. A page has committed rows alone, with their final timestamps: there is nothing to undo after a crash.
+//! 1. A page has committed rows, with their timestamps, and rows of loads, which are there when a commit has attached
+//!    theirs: there is nothing to undo after a crash.
 //! 2. Pages, the changes of the tree and the images of pages that are being written make the tree; the commits beyond
 //!    the cut make the rows. The first come before the second.
 //!
 //! Source: Graefe, "Modern B-Tree Techniques", 2011; docs/decisions/2026-11-28-row-tables.md.
 
+mod bulk;
 mod bytes;
 mod check;
 pub mod faults;
 pub mod job_kinds;
+mod loads;
 mod maintain;
 mod method;
 mod node;

@@ -257,6 +257,17 @@ impl Node {
         self.pack();
     }
 
+    /// Says since when the row at a place is there.
+    pub(super) fn settle(&mut self, at: usize, since: Timestamp) {
+        self.slots[at].since = since;
+    }
+
+    /// Says that there is no row at a place, since this timestamp or before it.
+    pub(super) fn bury(&mut self, at: usize, since: Timestamp) {
+        self.slots[at].since = Timestamp(0);
+        self.set(at, (since, true), &[]);
+    }
+
     /// Takes out the cell at a place.
     pub(super) fn remove(&mut self, at: usize) {
         let slot = self.slots.remove(at);

@@ -208,29 +208,38 @@ impl Pool {
 
     /// Reads the page of an empty frame. Called without a latch.
     pub(super) fn load(&self, frame: &Arc<Frame>) -> Result<()> {
-        if self.load_whole(frame)? {
-            return Ok(());
+        self.load_telling(frame).map(drop)
+    }
+
+    /// The same; whether the page was not whole when it was read first.
+    pub(super) fn load_telling(&self, frame: &Arc<Frame>) -> Result<bool> {
+        if let Some(reads) = self.load_counting(frame)? {
+            return Ok(reads > 1);
         }
         let number = frame.number;
-        Err(Error::corrupt(format!("page {number} of a table of method row is torn or damaged"))
+        let file = self.file().map_or_else(String::new, |file| format!(" of file {}", file.number()));
+        Err(Error::corrupt(format!("page {number}{file}, of a table of method row, is torn or damaged"))
             .hint("restore the database from a backup"))
     }
 
     /// The same; false when the page is torn, or was never written.
     pub(super) fn load_whole(&self, frame: &Arc<Frame>) -> Result<bool> {
+        self.load_counting(frame).map(|reads| reads.is_some())
+    }
+
+    /// How often the page was read until it was whole; none: it never was.
+    fn load_counting(&self, frame: &Arc<Frame>) -> Result<Option<u32>> {
         let mut latched = frame.latch.write();
         if latched.is_some() {
-            return Ok(true);
+            return Ok(Some(0));
         }
-        let Some(file) = self.file() else { return Ok(false) };
-        let mut page = None;
-        for _ in 0..READS {
+        let Some(file) = self.file() else { return Ok(None) };
+        let (mut page, mut reads) = (None, 0);
+        while page.is_none() && reads < READS {
             page = read_node(&file, frame.number)?;
-            if page.is_some() {
-                break;
-            }
+            reads += 1;
         }
-        let Some(page) = page else { return Ok(false) };
+        let Some(page) = page else { return Ok(None) };
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.last_found.fetch_max(page.record.0, Ordering::AcqRel);
         let bytes = self.bytes_of(&page);
@@ -244,7 +253,7 @@ impl Pool {
         drop(shard);
         drop(latched);
         self.make_room();
-        Ok(true)
+        Ok(Some(reads))
     }
 
     /// Lets nodes go until all tables have no more than they may, or none can go.

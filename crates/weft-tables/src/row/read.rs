@@ -8,12 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_contract::{Newest, Read, ScanOutput, ScanRequest, TableStatistics};
-use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{RecordNo, Result, RowCodec, Schema, Timestamp, Value};
+use weft_kernel::fault::active;
 
+use super::faults;
+use super::loads::{Fate, load_of};
 use super::node::Cell;
 use super::scan;
 use super::store::Store;
 use super::tree::Seek;
+
+/// The load that was looked up last, and what became of it: the cells of a leaf are of few.
+pub(super) type LastFate = Option<(RecordNo, Fate)>;
 
 /// What a snapshot sees of a key.
 pub(super) enum Seen<'a> {
@@ -33,20 +39,42 @@ impl Seen<'_> {
 }
 
 impl Store {
-    /// What a snapshot sees of the key of a cell, which is latched.
-    pub(super) fn seen<'a>(&self, cell: &Cell<'a>, key: impl FnOnce() -> Vec<u8>, ts: Timestamp) -> Option<Seen<'a>> {
-        if cell.since <= ts {
+    /// What a snapshot sees of the key of a cell, which is latched and there since `since`.
+    pub(super) fn seen<'a>(
+        &self,
+        cell: &Cell<'a>,
+        since: Option<Timestamp>,
+        key: impl FnOnce() -> Vec<u8>,
+        ts: Timestamp,
+    ) -> Option<Seen<'a>> {
+        if since.is_some_and(|since| since <= ts) {
             return (!cell.is_dead).then_some(Seen::Here(cell.value));
         }
         self.undo.seen(&key(), ts).map(Seen::Before)
+    }
+
+    /// Since when a cell is there; none: it is of a load that no commit has attached.
+    pub(super) fn since_of(&self, cell: &Cell<'_>, last: &mut LastFate) -> Option<Timestamp> {
+        let Some(load) = load_of(cell.since) else { return Some(cell.since) };
+        let fate = match *last {
+            Some((before, fate)) if before == load => fate,
+            _ => self.loads.read().fate(load),
+        };
+        *last = Some((load, fate));
+        match fate {
+            Fate::Committed(ts) => Some(ts),
+            Fate::Open => active(faults::SEE_OPEN_LOADS).then_some(Timestamp(0)),
+            Fate::Gone => None,
+        }
     }
 
     fn look_at_row<R>(&self, key: &[u8], ts: Timestamp, act: impl FnOnce(Timestamp, &[u8]) -> R) -> Result<Option<R>> {
         self.given_up.check(ts)?;
         self.look_at_leaf(Seek::Key(key), false, |page| {
             let cell = page.node.cell(page.node.find(key).ok()?);
-            let seen = self.seen(&cell, || key.to_vec(), ts)?;
-            Some(act(cell.since, seen.row()))
+            let since = self.since_of(&cell, &mut None);
+            let seen = self.seen(&cell, since, || key.to_vec(), ts)?;
+            Some(act(since.unwrap_or(cell.since), seen.row()))
         })
     }
 }

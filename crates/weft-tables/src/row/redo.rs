@@ -20,16 +20,28 @@ use weft_contract::InPlace;
 use weft_format::{Error, RecordNo, Result};
 use weft_kernel::fault::active;
 
-use super::bytes::{PageChange, TreeStep, read_record};
+use super::bytes::{LoadedRow, PageChange, TreeStep, read_record};
 use super::faults;
+use super::loads::{Fate, mark_of};
 use super::node::{Node, ROOT};
 use super::pool::{Frame, Page};
 use super::space::Space;
 use super::store::Store;
+use super::tree::Seek;
 
 impl InPlace for Store {
     fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()> {
-        let change = read_record(change)?;
+        let change = match read_record(change)? {
+            PageChange::Rows(load, rows) => {
+                self.redo_rows(number, load.unwrap_or(number), rows);
+                return Ok(());
+            }
+            PageChange::Gone(load) => {
+                self.redo_gone(number, load);
+                return Ok(());
+            }
+            change => change,
+        };
         if self.is_redone.load(Ordering::Acquire) {
             // Redo 3.
             return Ok(());
@@ -41,6 +53,7 @@ impl InPlace for Store {
                 self.renew(number, node, further)
             }
             PageChange::Tree(steps) => steps.into_iter().try_for_each(|step| self.redo_step(number, step)),
+            PageChange::Rows(..) | PageChange::Gone(_) => unreachable!("they are no changes of nodes"),
         }
     }
 
@@ -49,6 +62,7 @@ impl InPlace for Store {
             // Its own nodes take numbers beyond those.
             let last = self.load_all()?;
             *self.space.lock() = Space::up_to(last + 1);
+            self.forget_found()?;
         }
         let torn = self.torn.lock().first().copied();
         if let Some(torn) = torn {
@@ -57,6 +71,14 @@ impl InPlace for Store {
         }
         self.is_redone.store(true, Ordering::Release);
         Ok(())
+    }
+
+    fn opened(&self) {
+        if active(faults::FORGET_OPEN_LOADS) {
+            return;
+        }
+        let open: Vec<RecordNo> = self.loads.read().open().collect();
+        open.into_iter().for_each(|load| self.let_go_of_load(load));
     }
 
     fn last_found(&self) -> RecordNo {
@@ -75,11 +97,57 @@ impl InPlace for Store {
             .filter_map(|changed| changed.needs)
             .chain(changes.written_from)
             .chain(changes.space_from)
+            .chain(changes.rows_from)
+            .chain(changes.rows_written_from)
+            .chain(changes.loads_from)
+            .chain(changes.loads_written_from)
             .min()
     }
 }
 
 impl Store {
+    /// A load has rows: they are on pages of ours, or in the images of pages in the log, if a commit attaches it.
+    fn redo_rows(&self, record: RecordNo, load: RecordNo, rows: Vec<LoadedRow>) {
+        self.loads.write().begin(load);
+        if !self.is_ours {
+            if self.loads.read().fate(load) == Fate::Open {
+                self.pending.lock().entry(load).or_default().extend(rows);
+            }
+            return;
+        }
+        self.changes.lock().loads_from.get_or_insert(record);
+    }
+
+    /// Who joins lets rows of loads go that pages have with their mark. Elsewhere nobody knows whether the page is from
+    /// before the load, which finds its keys free.
+    fn forget_found(&self) -> Result<()> {
+        let mut pending = std::mem::take(&mut *self.pending.lock());
+        for (load, rows) in &mut pending {
+            let mark = mark_of(*load);
+            let mut kept = Vec::new();
+            for (key, row) in rows.drain(..) {
+                let is_found = self.look_at_leaf(Seek::Key(&key), false, |page| {
+                    page.node.find(&key).is_ok_and(|at| page.node.cell(at).since == mark)
+                })?;
+                if !is_found {
+                    kept.push((key, row));
+                }
+            }
+            *rows = kept;
+        }
+        pending.retain(|_, rows| !rows.is_empty());
+        *self.pending.lock() = pending;
+        Ok(())
+    }
+
+    fn redo_gone(&self, record: RecordNo, load: RecordNo) {
+        self.loads.write().let_go(load);
+        self.pending.lock().remove(&load);
+        if self.is_ours {
+            self.changes.lock().loads_from.get_or_insert(record);
+        }
+    }
+
     /// The frame of a page as it was found; false: it is torn.
     fn found(&self, number: u64) -> Result<(Arc<Frame>, bool)> {
         let frame = self.pool.frame(number);

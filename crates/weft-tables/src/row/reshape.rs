@@ -24,6 +24,7 @@ use weft_kernel::step::reached;
 
 use super::bytes::{TreeStep, tree_record};
 use super::faults;
+use super::loads::{Fate, load_of};
 use super::node::{Node, ROOT};
 use super::pool::{Frame, Page};
 use super::steps;
@@ -277,6 +278,27 @@ impl Store {
         Ok(true)
     }
 
+    /// Says of the cells of loads since when they are there, and of those of loads that are gone that they are dead:
+    /// snapshots from before look for what their keys were. Whether there were any.
+    fn settle_loads(&self, node: &mut Node) -> bool {
+        let (mut has_changed, mut last) = (false, None);
+        for at in (0..node.len()).rev() {
+            let cell = node.cell(at);
+            let Some(load) = load_of(cell.since) else { continue };
+            match self.since_of(&cell, &mut last) {
+                Some(ts) => node.settle(at, ts),
+                None if self.loads.read().fate(load) == Fate::Gone => {
+                    // Not later: commits before the last one may still be on their way to this leaf.
+                    let ended = self.undo.ended(&node.key(at));
+                    node.bury(at, ended);
+                }
+                None => continue,
+            }
+            has_changed = true;
+        }
+        has_changed
+    }
+
     /// Takes dead rows out of a leaf; whether it is sparse now, by where it begins.
     pub(super) fn purge_leaf(&self, frame: &Arc<Frame>, limit: Timestamp) -> Option<Vec<u8>> {
         let mut latched = frame.latch.write();
@@ -284,14 +306,15 @@ impl Store {
         if !page.node.is_leaf() {
             return None;
         }
-        let has_changed = page.node.purge(limit);
+        let has_changed = self.settle_loads(&mut page.node) | page.node.purge(limit);
         let mut changes = self.changes.lock();
         if has_changed {
             self.note_changed(&mut changes, frame, &page.node, None);
         }
-        if !page.node.has_dead() {
-            changes.with_dead.remove(&frame.number);
-        }
+        match page.node.has_dead() {
+            true => changes.with_dead.insert(frame.number),
+            false => changes.with_dead.remove(&frame.number),
+        };
         self.is_sparse(&page.node).then(|| page.node.low.clone())
     }
 }

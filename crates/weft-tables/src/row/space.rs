@@ -12,8 +12,10 @@ use std::collections::BTreeSet;
 use weft_format::wire::{ByteReader, put_varint};
 use weft_format::{Error, Result};
 
+use super::loads::Loads;
+
 /// The first byte of every payload.
-pub(super) const PAYLOAD_VERSION: u8 = 1;
+pub(super) const PAYLOAD_VERSION: u8 = 2;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(super) struct Payload {
     pub(super) space: Space,
     /// Rows, about.
     pub(super) rows: u64,
+    /// What became of loads.
+    pub(super) loads: Loads,
 }
 
 impl Space {
@@ -86,7 +90,7 @@ fn damaged(what: &str) -> Error {
 }
 
 impl Payload {
-    /// Its bytes: version, rows, end of the pages, stretches of free ones, each as a gap and a count.
+    /// Its bytes: version, rows, end of the pages, stretches of free ones, each as a gap and a count; loads.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
         for &page in &self.space.free {
@@ -105,13 +109,15 @@ impl Payload {
             put_varint(&mut bytes, count);
             end = first + count;
         }
+        self.loads.put(&mut bytes);
         bytes
     }
 
     /// What the bytes say.
     pub(super) fn decode(bytes: &[u8]) -> Result<Payload> {
         let mut reader = ByteReader::new(bytes, damaged);
-        if reader.u8()? != PAYLOAD_VERSION {
+        let version = reader.u8()?;
+        if !(1..=PAYLOAD_VERSION).contains(&version) {
             return Err(damaged("its version is unknown"));
         }
         let (rows, end) = (reader.varint()?, reader.varint()?);
@@ -122,8 +128,10 @@ impl Payload {
             at = first.checked_add(count).filter(|at| *at <= end).ok_or_else(|| damaged("a stretch is too long"))?;
             free.extend(first..at);
         }
+        // Before the second version there were no loads.
+        let loads = if version == 1 { Loads::default() } else { Loads::read(&mut reader)? };
         reader.end()?;
-        Ok(Payload { space: Space { end, free }, rows })
+        Ok(Payload { space: Space { end, free }, rows, loads })
     }
 }
 
@@ -136,8 +144,9 @@ mod tests {
         let mut space = Space::default();
         assert_eq!([0, 1, 2, 3, 4, 5].map(|_| space.take()), [0, 1, 2, 3, 4, 5]);
         assert!([4, 2, 3].iter().all(|&page| space.free(page)) && space.used(8) && !space.used(8));
-        let payload = Payload { space: space.clone(), rows: 77 };
-        assert_eq!(payload.encode(), [1, 77, 9, 2, 2, 3, 1, 2]);
+        let payload = Payload { space: space.clone(), rows: 77, loads: Loads::default() };
+        assert_eq!(payload.encode(), [2, 77, 9, 2, 2, 3, 1, 2, 0, 0, 0, 0, 0]);
+        assert_eq!(Payload::decode(&[1, 77, 9, 2, 2, 3, 1, 2]).unwrap(), payload);
         assert_eq!(Payload::decode(&payload.encode()).unwrap(), payload);
         assert!(Payload::decode(&[1, 77, 2, 1, 2, 3]).is_err());
         assert_eq!([(); 6].map(|()| space.take()), [2, 3, 4, 6, 7, 9]);

@@ -15,5 +15,9 @@ pub const SPLIT_LOGGED: Step = Step::new("row: split logged");
 /// Two nodes were joined, and the log has it, perhaps not durably.
 pub const MERGE_LOGGED: Step = Step::new("row: merge logged");
 
+/// The rows of a load are on pages, durably, and of no commit.
+pub const ROWS_LOADED: Step = Step::new("row: rows loaded");
+
 /// All of them.
-pub const ALL: [Step; 6] = [IMAGES_DURABLE, PAGES_WRITTEN, PAGES_SYNCED, EDIT_DURABLE, SPLIT_LOGGED, MERGE_LOGGED];
+pub const ALL: [Step; 7] =
+    [IMAGES_DURABLE, PAGES_WRITTEN, PAGES_SYNCED, EDIT_DURABLE, SPLIT_LOGGED, MERGE_LOGGED, ROWS_LOADED];

@@ -11,10 +11,11 @@
 //!    who has latched the leaf keeps it although `structure` was let go.
 //! 2. A record is appended and what it changed is noted under one lock, which whoever asks what the log must keep
 //!    takes, too.
-//! 3. A commit changes leaves alone, and is in none before it is durable. So nothing on a page is ever taken back.
+//! 3. A commit changes leaves alone, and is in none before it is durable; rows of loads that nobody will see go when
+//!    their leaves change. So nothing on a page is ever undone.
 //!
 //! Concurrency, outermost first: structure → latches, a node above before those below it, left before right → changes →
-//! space, undo. Who waits for the disk holds an empty frame's latch at most, or is the job.
+//! space, undo, loads. Who waits for the disk holds an empty frame's latch at most, or is the job.
 //!
 //! Crash: pages on disk, their images and the changes of the tree in the log; then the commits beyond the cut, as ever.
 
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use weft_contract::RecoveredTable;
+use weft_contract::{RecoveredTable, TableDef};
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, KeyCodec, RecordNo, Result, Timestamp};
 use weft_kernel::EngineOptions;
@@ -30,8 +31,9 @@ use weft_kernel::method::TableContext;
 
 use crate::given_up::GivenUp;
 
-use super::bytes::HEADER_BYTES;
+use super::bytes::{HEADER_BYTES, LoadedRow};
 use super::faults;
+use super::loads::Loads;
 use super::node::{Node, ROOT};
 use super::options::Options;
 use super::pool::{Frame, Page, Pool, Pools};
@@ -64,6 +66,16 @@ pub(super) struct Changes {
     pub(super) space_from: Option<RecordNo>,
     /// Leaves with rows that are dead.
     pub(super) with_dead: BTreeSet<u64>,
+    /// The first record of rows of a load that are on no page on disk,
+    pub(super) rows_from: Option<RecordNo>,
+    /// that a job is writing,
+    pub(super) rows_written_from: Option<RecordNo>,
+    /// and whose rows go into the tree at this moment.
+    pub(super) rows_in_hand: Option<RecordNo>,
+    /// The first record of loads that the manifest lacks,
+    pub(super) loads_from: Option<RecordNo>,
+    /// and that an edit is about to have.
+    pub(super) loads_written_from: Option<RecordNo>,
     pub(super) bytes: u64,
     /// A job is writing pages.
     pub(super) is_writing: bool,
@@ -78,6 +90,13 @@ pub(crate) struct Store {
     pub(super) changes: Mutex<Changes>,
     pub(super) space: Mutex<Space>,
     pub(super) undo: Undo,
+    pub(super) loads: RwLock<Loads>,
+    /// Rows of loads that are not committed, of who follows.
+    pub(super) pending: Mutex<BTreeMap<RecordNo, Vec<LoadedRow>>>,
+    /// Held by who writes pages: a job, or a load.
+    pub(super) writing: Mutex<()>,
+    /// The definition as of now.
+    pub(super) def: RwLock<Arc<TableDef>>,
     /// Not that of an engine that follows another: its pages are written, and its log has their records.
     pub(super) is_ours: bool,
     /// All records of pages were done that the log had at the opening.
@@ -119,7 +138,7 @@ impl Store {
         let payload = recovered.payloads.last().map_or_else(|| Ok(Payload::default()), |last| Payload::decode(last))?;
         let (is_new, sizes) = (file.is_none(), (options.page_bytes, services.options().cache_bytes));
         let pool = Pool::new(pools, services.account(), sizes, file, is_ours);
-        let Payload { mut space, rows } = payload;
+        let Payload { mut space, rows, loads } = payload;
         space.used(ROOT);
         if is_new {
             let node = Node::new(ROOT, 0, Vec::new(), None);
@@ -133,6 +152,10 @@ impl Store {
             changes: Mutex::default(),
             space: Mutex::new(space),
             undo: Undo::new(services.row_budget()),
+            loads: RwLock::new(loads),
+            pending: Mutex::default(),
+            writing: Mutex::new(()),
+            def: RwLock::new(context.def.clone()),
             is_ours,
             is_redone: AtomicBool::new(false),
             torn: Mutex::default(),
@@ -190,7 +213,11 @@ impl Store {
     /// Whether pages on disk lack something.
     pub(super) fn is_behind(&self) -> bool {
         let changes = self.changes.lock();
-        self.cut() < self.last() || !changes.pages.is_empty() || changes.space_from.is_some()
+        self.cut() < self.last()
+            || !changes.pages.is_empty()
+            || changes.space_from.is_some()
+            || changes.loads_from.is_some()
+            || changes.rows_from.is_some()
     }
 
     /// The next job carries all that is there now.

@@ -79,6 +79,12 @@ impl Undo {
         (ts < version.ended).then(|| Arc::clone(&version.row))
     }
 
+    /// When the last version of a key ended; 0: no snapshot sees one.
+    pub(super) fn ended(&self, key: &[u8]) -> Timestamp {
+        let shard = self.shard(key).lock();
+        shard.get(key).and_then(|versions| versions.last()).map_or(Timestamp(0), |last| last.ended)
+    }
+
     /// Forgets what ended at or before the horizon.
     pub(super) fn purge(&self, limit: Timestamp) {
         for shard in &self.shards {
@@ -131,6 +137,7 @@ mod tests {
             [None, a, a, None, None, b, b, None]
         });
         assert!(budget.used_bytes() > 0);
+        assert_eq!((undo.ended(b"k1"), undo.ended(b"k2")), (ts(60), ts(0)));
         undo.purge(ts(44));
         assert_eq!(([12, 43, 50].map(seen), undo.version_count()), ([None, None, Some(b'b')], 1));
         undo.purge(ts(60));

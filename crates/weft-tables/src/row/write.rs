@@ -16,37 +16,32 @@ use weft_kernel::fault::active;
 use weft_kernel::read_again;
 
 use super::faults;
+use super::loads::{Fate, load_of, read_payload};
 use super::node::Node;
 use super::pool::{Frame, Page};
 use super::store::Store;
 
 /// What came of a change.
-struct Done {
+pub(super) struct Done {
     /// The leaf is too long.
-    is_too_long: bool,
+    pub(super) is_too_long: bool,
     /// The change was behind all rows of the leaf.
-    comes_at_end: bool,
+    pub(super) comes_at_end: bool,
     /// Rows more, or less.
-    rows: i64,
+    pub(super) rows: i64,
 }
 
 impl Write for Store {
     fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
-        assert!(writes.attachments.is_empty(), "a table that builds no files gets none (abilities 2)");
         // What is given up is in the log alone.
         if ts <= self.cut() || self.given_up.covers(ts) {
             return Ok(());
         }
+        for attachment in &writes.attachments {
+            self.attach(ts, &attachment.payload)?;
+        }
         for (key, staged) in &writes.rows {
-            let row = staged.row.as_deref();
-            let done = read_again(&*self.context.env.clock, || {
-                self.change_leaf(key, |frame, page| self.put(frame, page, ts, key, row))
-            })?;
-            self.rows.fetch_add(done.rows, Ordering::Relaxed);
-            if done.is_too_long && self.may_reshape() {
-                // A leaf that could not be split now, because of the disk or the log, is split by a later change.
-                drop(self.split_around(key, done.comes_at_end));
-            }
+            self.put_row(ts, key, staged.row.as_deref())?;
         }
         self.note_last(ts);
         self.call_for_job();
@@ -62,6 +57,54 @@ impl Write for Store {
 }
 
 impl Store {
+    /// Makes the rows of a load those of a commit.
+    fn attach(&self, ts: Timestamp, payload: &[u8]) -> Result<()> {
+        if payload.is_empty() {
+            return Ok(());
+        }
+        let (load, rows) = read_payload(payload)?;
+        if self.loads.write().commit(load, ts)? {
+            self.rows.fetch_add(rows.cast_signed(), Ordering::Relaxed);
+        }
+        let pending = self.pending.lock().remove(&load).unwrap_or_default();
+        for (key, row) in &pending {
+            // They were counted with the others of the load.
+            let more = self.put_row(ts, key, Some(row))?;
+            self.rows.fetch_sub(more, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// How many rows there are more.
+    fn put_row(&self, ts: Timestamp, key: &Arc<[u8]>, row: Option<&[u8]>) -> Result<i64> {
+        let put = || self.change_leaf(key, |frame, page| self.put(frame, page, ts, key, row));
+        let done = read_again(&*self.context.env.clock, put)?;
+        self.rows.fetch_add(done.rows, Ordering::Relaxed);
+        if done.is_too_long && self.may_reshape() {
+            // A leaf that could not be split now, because of the disk or the log, is split by a later change.
+            drop(self.split_around(key, done.comes_at_end));
+        }
+        Ok(done.rows)
+    }
+
+    /// Says of the cell of a key, which may be of a load, since when it is there, or that it is not; where it is.
+    /// None: it is of a load that began later than the commit which is about to change it, and which recovery reads.
+    fn settled_place(&self, node: &mut Node, ts: Timestamp, key: &[u8]) -> Option<std::result::Result<usize, usize>> {
+        let found = node.find(key);
+        let Ok(at) = found else { return Some(found) };
+        let Some(load) = load_of(node.cell(at).since) else { return Some(found) };
+        match self.loads.read().fate(load) {
+            Fate::Committed(ts) => node.settle(at, ts),
+            // Snapshots from before look for what the key was.
+            Fate::Gone => node.bury(at, Timestamp(ts.0 - 1)),
+            Fate::Open => {
+                assert!(!self.context.services.takes_page_records(), "who loads has the table for itself (loads 2)");
+                return None;
+            }
+        }
+        Some(Ok(at))
+    }
+
     /// Freezes when much has changed, and rings when a job can run.
     fn call_for_job(&self) {
         if self.frozen().is_none() {
@@ -81,7 +124,10 @@ impl Store {
         let node = &mut page.node;
         let state = (ts, row.is_none());
         let (mut rows, mut comes_at_end, mut has_changed) = (0, false, true);
-        match node.find(key) {
+        let Some(place) = self.settled_place(node, ts, key) else {
+            return Done { is_too_long: false, comes_at_end, rows };
+        };
+        match place {
             Ok(at) => {
                 let cell = node.cell(at);
                 let (since, is_dead) = (cell.since, cell.is_dead);
@@ -112,7 +158,7 @@ impl Store {
     }
 
     /// Notes that rows of a leaf have changed.
-    fn note_row(&self, frame: &Frame, node: &Node, is_dead: bool) {
+    pub(super) fn note_row(&self, frame: &Frame, node: &Node, is_dead: bool) {
         let is_noted = frame.is_changed.load(Ordering::Acquire);
         if is_dead || self.is_ours && !is_noted {
             let mut changes = self.changes.lock();

@@ -20,7 +20,7 @@ use weft_kernel::method::Method;
 use weft_kernel::{Durability, Engine, EngineOptions, Follower, NewTable, SchemaId, TableRef, Transaction, restore};
 
 use super::random::Prng;
-use crate::column::column_method;
+use crate::column::{column_method, rows_to_batch};
 
 const TABLE: &str = "t";
 const COLUMNS: &str = "t_columns";
@@ -227,6 +227,7 @@ fn write(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, columns: bool,
             1 => engine.freeze(),
             2 => engine.run_one_job().map(drop),
             3 if columns => make_again(engine, &mut random),
+            4 => load(engine, model, writer, &mut random),
             _ => commit(engine, model, writer, &mut random),
         };
         match done {
@@ -305,7 +306,45 @@ fn commit(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, random: &mut 
     let mut model = model.lock();
     model.flights.remove(&writer);
     change(&mut model.rows, &changes);
-    model.history.insert(ts, changes);
+    let before = model.history.insert(ts, changes);
+    assert!(before.is_none(), "a timestamp is of one commit");
+    Ok(())
+}
+
+/// Keys of a writer that are free, loaded in bulk where the table can; sometimes in two parts, sometimes given up.
+fn load(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, random: &mut Prng) -> Result<()> {
+    let mut txn = engine.begin()?;
+    let table = txn.table(TABLE)?;
+    // Nobody else has these keys.
+    let free: Vec<u64> =
+        (0..KEYS).map(|k| k * WRITERS + writer).filter(|k| value(&table, &txn, *k).is_none()).collect();
+    let first = random.below(KEYS) as usize;
+    let keys: Vec<u64> = free.into_iter().skip(first % 7).take(first).collect();
+    let first_number = {
+        let mut model = model.lock();
+        model.next += KEYS as i64;
+        model.next - KEYS as i64 + 1
+    };
+    let number = |k: u64| first_number + (k / WRITERS) as i64;
+    let part_rows = if txn.can_build_in_parts(&table) { [7, 40][random.below(2) as usize] } else { KEYS as usize };
+    for part in keys.chunks(part_rows) {
+        let rows: Vec<Arc<[u8]>> = part.iter().map(|k| row(&table, *k, number(*k))).collect();
+        let batch = rows_to_batch(&table.def.schema, &table.codec, rows.iter().map(|row| &**row))?;
+        txn.build(&table, &[batch])?;
+    }
+    // A commit of nothing has the timestamp of another one.
+    if keys.is_empty() || random.below(3) == 0 {
+        txn.rollback();
+        return Ok(());
+    }
+    let changes: Changes = keys.into_iter().map(|k| (k, Some(number(k)))).collect();
+    model.lock().flights.insert(writer, changes.clone());
+    let ts = txn.commit()?;
+    let mut model = model.lock();
+    model.flights.remove(&writer);
+    change(&mut model.rows, &changes);
+    let before = model.history.insert(ts, changes);
+    assert!(before.is_none(), "a timestamp is of one commit");
     Ok(())
 }
 

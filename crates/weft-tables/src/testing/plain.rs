@@ -54,8 +54,8 @@ impl Method for Plain {
         self.0.fold(payloads)
     }
 
-    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
-        self.0.test_file(def, file, handle)
+    fn test_file(&self, def: &TableDef, payloads: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()> {
+        self.0.test_file(def, payloads, file, handle)
     }
 
     fn take_out(

@@ -12,6 +12,7 @@ use weft_format::{Code, Error, Result};
 use super::copy::sync_dir;
 use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_number};
 use crate::engine::directory::create_dir;
+use crate::log::segment_start;
 use crate::manifest::CURRENT;
 
 /// The file that is locked while a backup is made.
@@ -130,16 +131,16 @@ fn is_unfinished_list(name: &str) -> bool {
 }
 
 /// Whether a backup may have given this name: `log-0000000000000000-5e0a21bc-512`, `t5-12-4194304-5e0a21bc.data`,
-/// `manifest-3`.
+/// `manifest-3`, `log-0000000000001240-00000007-5e0a21bc-512` of the first segment of an opening.
 fn is_stored_name(name: &str) -> bool {
     let decimal = |word: &str| word.parse::<u64>().is_ok();
     let hex = |word: &str, digits: usize| word.len() == digits && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     if let Some(number) = name.strip_prefix(MANIFEST_PREFIX) {
         return decimal(number);
     }
-    if let Some(words) = name.strip_prefix("log-") {
-        let words: Vec<&str> = words.split('-').collect();
-        return matches!(words[..], [start, salt, bytes] if hex(start, 16) && hex(salt, 8) && decimal(bytes));
+    if let Some((rest, bytes)) = name.rsplit_once('-').filter(|(rest, _)| rest.starts_with("log-")) {
+        let segment = rest.rsplit_once('-').filter(|(_, salt)| hex(salt, 8)).map(|(segment, _)| segment);
+        return decimal(bytes) && segment.is_some_and(|segment| segment_start(segment).is_some());
     }
     // `.col`: as an earlier release called them.
     let Some(words) = name.strip_prefix('t') else { return false };
@@ -154,12 +155,24 @@ mod tests {
 
     #[test]
     fn only_names_of_backups_are_known() {
-        for name in
-            ["manifest-3", "log-0000000000000000-5e0a21bc-512", "t5-12-4194304-5e0a21bc.data", "t5-12-4-5e0a21bc.col"]
-        {
+        for name in [
+            "manifest-3",
+            "log-0000000000000000-5e0a21bc-512",
+            "log-0000000000001240-00000007-5e0a21bc-512",
+            "t5-12-4194304-5e0a21bc.data",
+            "t5-12-4-5e0a21bc.col",
+        ] {
             assert!(is_stored_name(name), "{name}");
         }
-        for name in ["manifest-", "log-0000000000000000", "t5-12.data", "t5-12-4-5e0a21bc", "notes", "MANIFEST-3"] {
+        for name in [
+            "manifest-",
+            "log-0000000000000000",
+            "log-0000000000000000-5e0a21bc",
+            "t5-12.data",
+            "t5-12-4-5e0a21bc",
+            "notes",
+            "MANIFEST-3",
+        ] {
             assert!(!is_stored_name(name), "{name}");
         }
     }

@@ -9,7 +9,7 @@ use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
 use crate::log::{
-    Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
+    Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
 };
 use crate::manifest::ManifestSnapshot;
 use crate::txn::Core;
@@ -28,9 +28,10 @@ pub(super) struct Wanted {
 }
 
 /// A segment of the log up to `end`: it is known by its start, its random salt and its length.
-pub(super) fn segment(env: &Env, dir: &Path, start: Lsn, end: Lsn) -> Result<Wanted> {
+pub(super) fn segment(env: &Env, dir: &Path, segment: SegmentName, end: Lsn) -> Result<Wanted> {
+    let start = segment.start;
     assert!(start <= end, "segments of the log lie one behind the other");
-    let name = segment_name(start);
+    let name = segment.to_string();
     let path = dir.join(&name);
     let mut header = [0; SEGMENT_HEADER_BYTES];
     let read = env.fs.open(&path, OpenMode::Read).and_then(|file| file.read_exact_at(&mut header, 0));

@@ -13,6 +13,7 @@ use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
 use crate::catalog::Relation;
 use crate::engine::tested::test_data_file;
+use crate::log::SegmentName;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
 use crate::txn::Core;
@@ -89,7 +90,7 @@ impl Taking<'_> {
         // Pages cannot change until they are copied.
         let (first, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(table, _)| self.has_pages(*table));
         for (table, file) in first.into_iter().chain(others) {
-            self.copy_data_file(table, file)?;
+            self.copy_data_file((table, file), manifest.payloads(table))?;
             pin.let_go(file);
         }
         drop(pin);
@@ -105,16 +106,20 @@ impl Taking<'_> {
         self.cancel.map_or(Ok(()), |cancel| cancel.check(|| self.core.env.clock.monotonic_nanos()))
     }
 
-    fn copy_log(&mut self, (starts, end): (Vec<Lsn>, Lsn), manifest: &ManifestSnapshot) -> Result<LogContent> {
-        if starts.is_empty() {
+    fn copy_log(
+        &mut self,
+        (segments, end): (Vec<SegmentName>, Lsn),
+        manifest: &ManifestSnapshot,
+    ) -> Result<LogContent> {
+        if segments.is_empty() {
             return Err(Error::new(Code::DiskFull, "the database has no log yet, for want of space on its device")
                 .hint("free space on the device"));
         }
-        let ends = starts.iter().skip(1).copied().chain([end]);
+        let ends = segments.iter().skip(1).map(|next| next.start).chain([end]);
         let mut places: BTreeMap<Lsn, PathBuf> = BTreeMap::new();
-        for (&start, end) in starts.iter().zip(ends) {
-            let wanted = source::segment(&self.core.env, &self.core.dir, start, end)?;
-            places.insert(start, self.destination.dir.join(&wanted.stored));
+        for (&segment, end) in segments.iter().zip(ends) {
+            let wanted = source::segment(&self.core.env, &self.core.dir, segment, end)?;
+            places.insert(segment.start, self.destination.dir.join(&wanted.stored));
             self.add(wanted, &self.core.dir.clone())?;
         }
         source::read_log(&self.core.env, &self.destination.dir, places, end, manifest)
@@ -125,7 +130,7 @@ impl Taking<'_> {
         table.is_some_and(|table| table.table.in_place().is_some() && table.table.unavailable().is_none())
     }
 
-    fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
+    fn copy_data_file(&mut self, (table, file): (TableId, FileId), payloads: &[Vec<u8>]) -> Result<()> {
         let path = source::path_of(self.core, table, file);
         let has_pages = self.has_pages(table);
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
@@ -134,7 +139,7 @@ impl Taking<'_> {
             // One of a table that is not there any more has the checksum of the copy only.
             let Core { env, methods, .. } = &**self.core;
             let Some(owner) = self.relations.get(&table) else { return Ok(()) };
-            let tested = test_data_file((env, methods), owner, &copied, file);
+            let tested = test_data_file((env, methods), owner, payloads, &copied, file);
             tested.or_else(|error| if has_pages { self.is_torn(owner, &path, error) } else { Err(error) })?;
         }
         Ok(())

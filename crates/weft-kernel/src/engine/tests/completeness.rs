@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_format::{Code, Error, Lsn};
 
-use crate::log::{Record, read_log, segment_name, segment_start};
+use crate::log::{Record, read_log, segment_start};
 use crate::testing::{Scratch, by_hand, create, get, open_with, put, row};
 use crate::{Engine, EngineOptions};
 
@@ -16,10 +16,11 @@ fn options() -> EngineOptions {
     EngineOptions { log_segment_bytes: 4096, ..by_hand() }
 }
 
-/// Every file but the lock, with its bytes.
+/// Every file but the lock and the name of the writer, with its bytes.
 fn content(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.filter(|path| path.file_name().unwrap() != "LOCK");
+    let is_told = |name: &str| name != "LOCK" && !name.starts_with("WRITER-");
+    let files = entries.filter(|path| is_told(path.file_name().unwrap().to_str().unwrap()));
     files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap())).collect()
 }
 
@@ -28,7 +29,7 @@ fn segments(dir: &Path) -> Vec<String> {
 }
 
 /// The segment of the last commit, and its place in the log.
-fn last_commit(dir: &Path) -> (Lsn, Lsn) {
+fn last_commit(dir: &Path) -> (String, Lsn) {
     let mut reader = read_log(&Env::real(), dir).unwrap();
     let mut last = Lsn(0);
     while let Some(entry) = reader.next().unwrap() {
@@ -36,8 +37,8 @@ fn last_commit(dir: &Path) -> (Lsn, Lsn) {
             last = entry.lsn;
         }
     }
-    let starts = segments(dir).into_iter().filter_map(|name| segment_start(&name));
-    (starts.filter(|start| *start <= last).max().unwrap(), last)
+    let names = segments(dir).into_iter().filter(|name| segment_start(name).unwrap() <= last);
+    (names.max().unwrap(), last)
 }
 
 /// Writes a row into both tables in one transaction.
@@ -100,8 +101,8 @@ fn a_directory_without_its_newest_segments_is_refused() {
 fn a_log_that_ends_before_what_the_manifest_depends_on_is_refused() {
     let scratch = with_dependent_edit("lost-blocks");
     // Behind the last commit the log tells of edits: nothing depends on that.
-    let (start, last) = last_commit(scratch.path());
-    let name = segment_name(start);
+    let (name, last) = last_commit(scratch.path());
+    let start = segment_start(&name).unwrap();
     let path = scratch.path().join(&name);
     let whole = std::fs::read(&path).unwrap();
     let last = 512 + (last.0 - start.0) as usize;

@@ -232,3 +232,34 @@ fn a_large_transaction_that_meets_a_full_disk_lets_the_log_go() {
         });
     }
 }
+
+/// Who takes the directory from a writer that lives needs space: until its log has begun what that one writes would
+/// count.
+#[test]
+fn overtaking_on_a_full_disk_fails_and_the_next_try_finds_everything() {
+    for seed in 0..10 {
+        let _simulation = run(seed, by_hand(), |simulation, engine| {
+            put(&engine, "t", 1, 1).unwrap();
+            let env = engine.env().clone();
+            let overtake = || {
+                let options = EngineOptions { takes_over: true, notice: std::time::Duration::ZERO, ..by_hand() };
+                open_with(env.clone(), dir(), options)
+            };
+            simulation.faults().fill_disk();
+            for _ in 0..2 {
+                assert_eq!(overtake().err().expect("the disk is full").code(), Code::DiskFull);
+            }
+            // The one before has lost the directory all the same.
+            assert!(put(&engine, "t", 2, 2).is_err());
+            simulation.faults().set_capacity(None);
+            let next = overtake().unwrap();
+            let txn = next.begin().unwrap();
+            let t = txn.table("t").unwrap();
+            assert_eq!(get(&txn, &t, 1), Some(1));
+            txn.rollback();
+            put(&next, "t", 3, 3).unwrap();
+            assert_eq!(put(&engine, "t", 4, 4).unwrap_err().code(), Code::Poisoned);
+            assert_eq!(next.check().unwrap(), Vec::<String>::new());
+        });
+    }
+}

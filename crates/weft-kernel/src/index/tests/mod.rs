@@ -109,7 +109,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
     }
     let (manifest, mut recovered) = Manifest::open(env, dir).unwrap();
     let manifest = Arc::new(manifest.rewritten_above(2000));
-    manifest.settle().unwrap();
+    manifest.settle(false).unwrap();
     manifest.connect(Hooks {
         flush: Box::new(|| Ok(weft_format::Lsn(0))),
         name_edits: Box::new(|| Ok(())),
@@ -118,7 +118,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
     });
     let cache = Arc::new(CachePool::new(cache_bytes));
     let (handles, cached) = (weft_env::Handles::new(env.fs.clone(), 16), cache.clone());
-    let files = Files::new(env, dir, handles, Box::new(move |file| cached.forget_file(file)));
+    let files = Files::new(env, dir, handles, Box::new(move |file| cached.forget_file(file)), None);
     files.number_behind(recovered.file_max).unwrap();
     let row_budget = Arc::new(RowBudget::new(1 << 30));
     let services = Services {
@@ -169,7 +169,7 @@ fn open(env: &Env, dir: &Path, options: IndexOptions, model: &Arc<Mutex<Model>>)
         }
     }
     services.timeline.recover_to(last);
-    services.files.remove_orphans(&named).unwrap();
+    services.files.remove_orphans(services.files.list().unwrap(), &named).unwrap();
     World { services, store: Arc::new(store) }
 }
 

@@ -135,7 +135,7 @@ fn stale_bytes_behind_the_end_stay_dead() {
         drop(log);
         // The last block is torn at a crash, then becomes whole again (a disk that wrote it late).
         let block = read_all(&env).unwrap().1.last_block.unwrap();
-        let path = dir().join(segment_name(block.segment));
+        let path = dir().join(block.segment.to_string());
         write(&env, &path, &[0; 40], block.offset);
         let log = open(&env);
         assert_eq!(read_all(&env).unwrap().0.len(), 2);

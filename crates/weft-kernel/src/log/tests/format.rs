@@ -46,6 +46,8 @@ fn headers_have_these_bytes() {
         edits: 9,
         next_number: RecordNo(11),
         told_edit: 8,
+        before: (2, Lsn(0x1100)),
+        files: FileId(5),
         version: 3,
     };
     let bytes = header.encode();
@@ -53,7 +55,10 @@ fn headers_have_these_bytes() {
     assert_eq!(bytes[36..44], 9_u64.to_le_bytes());
     assert_eq!(bytes[44..52], 11_u64.to_le_bytes());
     assert_eq!(bytes[52..60], 8_u64.to_le_bytes());
-    assert!(bytes[60..508].iter().all(|byte| *byte == 0));
+    assert_eq!(bytes[60..64], 2_u32.to_le_bytes());
+    assert_eq!(bytes[64..72], 0x1100_u64.to_le_bytes());
+    assert_eq!(bytes[72..80], 5_u64.to_le_bytes());
+    assert!(bytes[80..508].iter().all(|byte| *byte == 0));
     assert_eq!(bytes[508..], crc32c::crc32c(&bytes[..508]).to_le_bytes());
     assert_eq!(SegmentHeader::decode(&bytes, "log").unwrap(), header);
 

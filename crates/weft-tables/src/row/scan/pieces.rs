@@ -10,8 +10,10 @@ use arrow_schema::SchemaRef;
 use weft_contract::{LOCATION, LayerScan, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
-use weft_format::{Error, Result, RowCodec, Schema};
+use weft_format::{Error, RecordNo, Result, RowCodec, Schema, Timestamp};
 
+use super::super::loads::{load_of, read_payload};
+use super::super::node::Cell;
 use super::super::pool::Page;
 use super::super::store::Store;
 use super::super::tree::Seek;
@@ -46,6 +48,8 @@ struct Plan {
     arrow: SchemaRef,
     pieces: Mutex<VecDeque<KeyRange>>,
     has_given_own: AtomicBool,
+    /// What the transaction itself has loaded.
+    own_loads: Vec<RecordNo>,
     metrics: Arc<ScanMetrics>,
 }
 
@@ -58,7 +62,11 @@ pub(in crate::row) fn start(store: &Store, schema: &Arc<Schema>, request: ScanRe
     let mut layer = LayerScan::new("pages");
     layer.add(!pieces.is_empty());
     *metrics.layers.lock() = vec![layer];
+    let own = request.view.own.iter().flat_map(|own| &own.attachments);
+    let own = own.filter(|attachment| !attachment.payload.is_empty());
+    let own_loads = own.map(|attachment| read_payload(&attachment.payload).map(|(load, _)| load));
     let plan = Arc::new(Plan {
+        own_loads: own_loads.collect::<Result<_>>()?,
         store: store.shared(),
         codec: RowCodec::new(schema),
         arrow: scan_schema(schema, &request.projection),
@@ -105,20 +113,26 @@ impl Plan {
         let own = self.request.view.own.as_deref().filter(|own| !own.rows.is_empty());
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
         self.store.look_at_leaf(Seek::Key(&piece.from), true, |page: &Page| {
-            let node = &page.node;
+            let (node, mut last) = (&page.node, None);
             let end = piece.to.as_ref().map_or(node.len(), |to| node.first_from(to));
             for at in node.first_from(&piece.from)..end {
                 let cell = node.cell(at);
                 if own.is_some_and(|own| own.rows.contains_key(&*node.key(at))) {
                     continue;
                 }
-                let seen = self.store.seen(&cell, || node.key(at), self.request.view.read_ts);
+                let since = if self.is_own(&cell) { Some(Timestamp(0)) } else { self.store.since_of(&cell, &mut last) };
+                let seen = self.store.seen(&cell, since, || node.key(at), self.request.view.read_ts);
                 if let Some(seen) = seen.filter(|seen| self.is_wanted(seen.row())) {
                     rows.push(seen.row());
                 }
             }
             node.high.clone().filter(|high| piece.to.as_ref().is_none_or(|to| high < to))
         })
+    }
+
+    /// Whether a cell is of a load of the transaction itself.
+    fn is_own(&self, cell: &Cell<'_>) -> bool {
+        !self.own_loads.is_empty() && load_of(cell.since).is_some_and(|load| self.own_loads.contains(&load))
     }
 
     /// The transaction's own rows, once.

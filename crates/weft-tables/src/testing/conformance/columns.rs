@@ -85,7 +85,7 @@ impl Suite {
     /// A table that is stored as columns has none.
     pub(super) fn refuses_columns(&self) {
         let (mut txn, table) = self.begin();
-        if table.table.bulk().is_some() {
+        if table.table.in_place().is_none() {
             let error = txn.create_column_index(&table, NewColumnIndex::new("c1", vec![0])).expect_err("it is refused");
             assert_eq!(error.code(), Code::FeatureNotSupported, "{TABLE}: {error}");
         }

@@ -81,7 +81,7 @@ impl Method for InPlace {
         Ok(Vec::new())
     }
 
-    fn test_file(&self, _def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+    fn test_file(&self, _def: &TableDef, _: &[Vec<u8>], file: FileId, handle: Arc<dyn File>) -> Result<()> {
         let failed = |error: std::io::Error| Error::io("reading a file of method in_place", &error);
         let mut bytes = vec![0; PAGE_BYTES];
         for at in 0..handle.len().map_err(failed)? / PAGE_BYTES as u64 {

@@ -433,6 +433,8 @@ impl InPlace for InPlaceTable {
         self.state.lock().pages.settle()
     }
 
+    fn opened(&self) {}
+
     fn last_found(&self) -> RecordNo {
         self.state.lock().pages.last_found
     }

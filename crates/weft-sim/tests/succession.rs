@@ -1,0 +1,72 @@
+//! Writers that follow each other in the simulation.
+//!
+//! `WEFT_SIM_SUCCESSION_SEEDS` says how many seeds, `WEFT_SIM_FIRST_SEED` from which on.
+
+// Simulations run side by side on threads outside of them.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weft_kernel::fault::{Fault, plant};
+use weft_sim::{SuccessionCounts, run_succession};
+
+const CRASHES: u64 = 1;
+/// A violation is no panic.
+const WHOLE: &str = "no thread panics here";
+
+fn setting(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, not {text:?}")))
+}
+
+/// So many seeds, or up to the first violation.
+fn run(first: u64, seeds: u64) -> (SuccessionCounts, Vec<String>) {
+    let next = AtomicU64::new(first);
+    let (total, failures) = (Mutex::new(SuccessionCounts::default()), Mutex::new(Vec::new()));
+    let run = || {
+        while failures.lock().expect(WHOLE).is_empty() {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + seeds {
+                break;
+            }
+            match run_succession(seed, CRASHES) {
+                Ok(counts) => total.lock().expect(WHOLE).add(&counts),
+                Err(violation) => failures.lock().expect(WHOLE).push(violation),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(run))));
+    (total.into_inner().expect(WHOLE), failures.into_inner().expect(WHOLE))
+}
+
+#[test]
+fn what_was_acknowledged_survives_each_change_of_the_writer() {
+    let seeds = setting("WEFT_SIM_SUCCESSION_SEEDS").unwrap_or(150);
+    let (total, failures) = run(setting("WEFT_SIM_FIRST_SEED").unwrap_or(0), seeds);
+    println!("{seeds} seeds: {total:?}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let SuccessionCounts { acknowledged, refused, promoted, overtaken, looks, .. } = total;
+    assert!(promoted >= seeds && looks > 10 * seeds && acknowledged > 20 * seeds, "much happens: {total:?}");
+    assert!(overtaken > seeds / 4, "openings were overtaken in their midst: {total:?}");
+    assert!(refused > seeds / 2, "writers that were overtaken wanted to commit: {total:?}");
+}
+
+#[test]
+#[ignore = "plants faults for the whole process: run alone"]
+fn planted_faults_are_caught() {
+    let faults = [Fault::SKIP_FENCE, Fault::TAKE_AFTER_READ, Fault::REMOVE_OF_SUCCESSOR];
+    let missed: Vec<&str> = faults
+        .into_iter()
+        .filter(|fault| {
+            plant(Some(*fault));
+            let (_, failures) = run(0, 150);
+            plant(None);
+            println!("{}: {failures:?}", fault.name());
+            failures.is_empty()
+        })
+        .map(Fault::name)
+        .collect();
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}
