@@ -15,7 +15,7 @@ use crate::stats::ColumnStats;
 use crate::summary::UNION_MAX;
 use crate::summary::column::{ColumnSummary, Distinct};
 use crate::summary::frequent::{compare, of_sample, runs};
-use crate::summary::histogram::{Histogram, POINT_BYTES_MAX};
+use crate::summary::histogram::{Histogram, cut};
 use crate::summary::sampling::{SAMPLE_ROWS_MAX, Sampling};
 use crate::summary::sketch::Sketch;
 use crate::types::DataType;
@@ -182,16 +182,19 @@ impl Collected {
     }
 }
 
-/// The value, or of a long text its first bytes.
-fn cut(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Text(text) if text.len() > POINT_BYTES_MAX => {
-            let end = (0..=POINT_BYTES_MAX).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
-            Value::Text(text[..end].into())
-        }
-        ValueRef::Bytes(bytes) if bytes.len() > POINT_BYTES_MAX => Value::Bytes(bytes[..POINT_BYTES_MAX].into()),
-        value => value.to_value(),
+/// The summary of rows that all have one value.
+pub fn constant(value: ValueRef<'_>, data_type: DataType, rows: u64) -> ColumnSummary {
+    assert!(rows > 0, "a summary of no rows says nothing");
+    let mut sketch = Sketch::default();
+    if !value.is_null() {
+        sketch.insert(hash_value(value));
     }
+    let sample = if is_ordered(data_type) { vec![cut(value)] } else { Vec::new() };
+    let nulls = if value.is_null() { rows } else { 0 };
+    let stats =
+        ColumnStats { min: cut(value), max: cut(value), null_count: nulls, row_count: rows, ..ColumnStats::empty() };
+    let bytes = width_of(value, data_type).saturating_mul(rows);
+    Collected { data_type, sample, sketch, bytes }.finish(&stats, UNION_MAX)
 }
 
 /// The summary of a column of `rows` rows, some of which are given: all of them, or a sample.

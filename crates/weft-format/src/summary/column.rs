@@ -4,19 +4,26 @@
 //!   1,000 rows, 100 NULL; 450 'a', 90 'b' of about 62 values
 //!   c = 'a'        0.45                                     its own count
 //!   c = 'x'        (900 - 450 - 90) / (62 - 2) / 1,000      as any of the others
-//!   c < 'm'        0.9 × what the histogram says
+//!   c < 'm'        0.45, and of the other 0.36 what the histogram says
+//!   c = 'zz'       beyond the last point: at most the share of rows that came since
 //!   c IS NULL      0.1
 //! ```
 //!
 //! 1. `nulls <= rows`; the counts of common values are at most the rows that are not NULL.
+//! 2. A common value counts once: by itself, and not again in what the histogram says of the others.
+//! 3. A text that is longer than what is kept is cut before it is compared: it may be any of those that begin like it.
 
 use std::cmp::Ordering;
 
 use crate::summary::frequent::{Common, compare, kept, merged};
-use crate::summary::histogram::Histogram;
+use crate::summary::histogram::{Histogram, Point, cut, position};
 use crate::summary::sketch::Sketch;
 use crate::summary::{PARTS_MAX, UNION_MAX};
 use crate::value::{Value, ValueRef};
+
+/// The share of rows that may lie beyond an end of the histogram, however well it is known: a hundredth of what lies
+/// between two of a hundred points, as PostgreSQL has it.
+const OUTSIDE_SHARE: f64 = 0.0001;
 
 /// How many values there are.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +123,7 @@ impl ColumnSummary {
         if let Some((_, share)) = self.common().find(|(known, _)| known.as_ref().compare(value).is_eq()) {
             return Some(share);
         }
-        if !self.histogram.points.is_empty() && !self.histogram.covers(value) {
+        if !self.histogram.points.is_empty() && !self.histogram.covers(cut(value).as_ref()) {
             return Some(0.0);
         }
         self.rest().map(|(share, _)| share)
@@ -127,19 +134,74 @@ impl ColumnSummary {
         Some((1.0 - self.null_share()) / self.distinct()?.max(1.0))
     }
 
-    /// The share of rows with a value below this one, or up to it. None: nobody knows.
+    /// Whether no row is known to have this value, nor any like it: it lies outside of the histogram, or all values are
+    /// common ones and it is none.
+    pub fn lacks(&self, value: ValueRef<'_>) -> bool {
+        if value.is_null() || self.common.iter().any(|(known, _)| known.as_ref().compare(value).is_eq()) {
+            return false;
+        }
+        let is_outside = !self.histogram.points.is_empty() && !self.histogram.covers(cut(value).as_ref());
+        is_outside || self.rest().is_some_and(|(_, others)| others == 0.0)
+    }
+
+    /// The share of rows that have a value which the summary lacks, when it does not have so great a share of the rows:
+    /// as many as other values have, at most those that it does not have. None: nobody knows.
+    pub fn lacked_share(&self, unseen: f64) -> Option<f64> {
+        let (share, others) = self.rest()?;
+        let usual = if others > 0.0 { share } else { self.average_share()? };
+        Some(usual.min(unseen.max(OUTSIDE_SHARE)))
+    }
+
+    /// The least share of rows that has values beyond the ends of the histogram: below it, and above it when it does
+    /// not have so great a share of the rows. New values are mostly greater ones.
+    pub fn outside_shares(&self, unseen: f64) -> (f64, f64) {
+        let present = 1.0 - self.null_share();
+        (OUTSIDE_SHARE * present, unseen.clamp(OUTSIDE_SHARE, 1.0) * present)
+    }
+
+    /// The share of rows with a value below this one, or up to it: common values one by one, the others by the
+    /// histogram. None: nobody knows.
     pub fn below_share(&self, value: ValueRef<'_>, inclusive: bool) -> Option<f64> {
         if value.is_null() {
             return Some(0.0);
         }
+        let (cut, present) = (cut(value), 1.0 - self.null_share());
+        let is_cut = cut.as_ref().compare(value).is_ne();
+        let points = &self.histogram.points;
+        let (first, last) = (points.first()?, points.last()?);
+        let at = points.partition_point(|point| compare(&point.value, &cut).is_lt());
+        let share = match points.get(at) {
+            // On which side of the others that begin like it nobody knows.
+            Some(point) if compare(&point.value, &cut).is_eq() && is_cut => (point.below + point.through) / 2.0,
+            Some(point) if compare(&point.value, &cut).is_eq() && inclusive => point.through,
+            Some(point) if compare(&point.value, &cut).is_eq() => point.below,
+            Some(_) if at == 0 => first.below,
+            Some(next) => return Some(self.below_between([&points[at - 1], next], value, inclusive)),
+            None => last.through,
+        };
+        Some((share * present).min(present))
+    }
+
+    /// The same of a value between two points: the common values between them lie where they are, what is left lies
+    /// evenly.
+    fn below_between(&self, [before, next]: [&Point; 2], value: ValueRef<'_>, inclusive: bool) -> f64 {
         let present = 1.0 - self.null_share();
-        let below = self.histogram.below(value, false)? * present;
-        if !inclusive {
-            return Some(below);
+        let (from, to) = (before.through * present, next.below * present);
+        let (mut lower, mut common, mut is_common) = (0.0, 0.0, false);
+        for (known, share) in self.common() {
+            if compare(known, &before.value).is_le() || compare(known, &next.value).is_ge() {
+                continue;
+            }
+            let order = known.as_ref().compare(value);
+            common += share;
+            lower += if order.is_lt() || inclusive && order.is_eq() { share } else { 0.0 };
+            is_common |= order.is_eq();
         }
-        let through = self.histogram.below(value, true)? * present;
-        let equal = self.equal_share(value).unwrap_or(0.0);
-        Some(through.max(below + equal).min(present))
+        let width = (to - from).max(0.0);
+        let scale = if common > width { width / common } else { 1.0 };
+        let rest = (width - common * scale) * position(before.value.as_ref(), next.value.as_ref(), value);
+        let equal = if inclusive && !is_common { self.rest().map_or(0.0, |(share, _)| share) } else { 0.0 };
+        (from + lower * scale + rest + equal).min(to.max(from))
     }
 
     /// Takes in the summary of other rows (summary 1).

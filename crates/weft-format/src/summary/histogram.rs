@@ -154,8 +154,20 @@ impl Histogram {
     }
 }
 
+/// The value, or of a long text its first bytes.
+pub(crate) fn cut(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Text(text) if text.len() > POINT_BYTES_MAX => {
+            let end = (0..=POINT_BYTES_MAX).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            Value::Text(text[..end].into())
+        }
+        ValueRef::Bytes(bytes) if bytes.len() > POINT_BYTES_MAX => Value::Bytes(bytes[..POINT_BYTES_MAX].into()),
+        value => value.to_value(),
+    }
+}
+
 /// Where between two values a third one lies: 0 to 1.
-fn position(low: ValueRef<'_>, high: ValueRef<'_>, value: ValueRef<'_>) -> f64 {
+pub(crate) fn position(low: ValueRef<'_>, high: ValueRef<'_>, value: ValueRef<'_>) -> f64 {
     let numbers = match (low.as_bytes(), high.as_bytes(), value.as_bytes()) {
         (Some(low), Some(high), Some(value)) => {
             let same = low.iter().zip(high).take_while(|(a, b)| a == b).count();

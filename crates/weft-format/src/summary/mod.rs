@@ -30,9 +30,10 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{Collector, Counter, summarize};
+pub use collect::{Collector, Counter, constant, summarize};
 pub use column::{ColumnSummary, join_share};
 pub use histogram::{Histogram, Point};
+pub use sampling::spread;
 pub use sketch::Sketch;
 
 #[cfg(test)]

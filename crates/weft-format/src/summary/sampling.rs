@@ -7,6 +7,12 @@
 //!
 //! 1. Each row is taken as likely as any other, and independently of what it holds.
 //! 2. The same rows of all columns are taken.
+//!
+//! And which stretches of rows are looked at, when not all are read ([`spread`]):
+//!
+//! ```text
+//!   stretches of 8,192 8,192 8,192 100 8,192 rows, three of them      the 3rd, the 1st, the 5th
+//! ```
 
 use crate::bloom::hash_word;
 
@@ -53,4 +59,34 @@ impl Sampling {
         self.hashes.retain(|hash| *hash <= limit);
         Some(stays)
     }
+}
+
+/// Which of some stretches of rows are looked at, at most so many: spread evenly over all their rows, in an order in
+/// which every beginning is spread, too. All of them when there are no more. None is there twice.
+pub fn spread(rows: impl IntoIterator<Item = u64>, most: usize) -> Vec<usize> {
+    let mut ends: Vec<u64> = Vec::new();
+    for rows in rows {
+        // A stretch that says it has none may have some.
+        ends.push(ends.last().copied().unwrap_or(0).saturating_add(rows.max(1)));
+    }
+    let all = ends.last().copied().unwrap_or(0);
+    let count = most.min(ends.len());
+    let place = |at: usize| -> usize {
+        if count == ends.len() {
+            return at;
+        }
+        let row = (at as u128 * 2 + 1) * u128::from(all) / (count as u128 * 2);
+        ends.partition_point(|end| u128::from(*end) <= row)
+    };
+    let mut is_taken = vec![false; ends.len()];
+    let mut places: Vec<usize> = scattered(count).map(place).collect();
+    places.retain(|&place| !std::mem::replace(&mut is_taken[place], true));
+    places
+}
+
+/// The numbers below a count, the halves before the quarters: 0, 4, 2, 6, 1, 5, 3, 7.
+fn scattered(count: usize) -> impl Iterator<Item = usize> {
+    let bits = count.next_power_of_two().trailing_zeros();
+    let turned = move |at: usize| if bits == 0 { 0 } else { at.reverse_bits() >> (usize::BITS - bits) };
+    (0..count.next_power_of_two()).map(turned).filter(move |&at| at < count)
 }

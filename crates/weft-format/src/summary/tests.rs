@@ -273,3 +273,89 @@ fn damaged_summaries_are_refused_or_harmless() {
         }
     }
 }
+
+#[test]
+fn stretches_are_spread_over_all_rows() {
+    assert_eq!(spread([10, 10, 10], 5), [0, 2, 1], "all of them, when they are few");
+    assert_eq!(spread([], 5), [0usize; 0]);
+    assert_eq!(spread([0, 0], 1), [1]);
+    let places = spread((0..10_000).map(|_| 8_192), 64);
+    assert_eq!(places.len(), 64);
+    for beginning in [4, 8, 16, 32, 64] {
+        let mut first = places[..beginning].to_vec();
+        first.sort_unstable();
+        let gaps = first.windows(2).map(|two| two[1] - two[0]);
+        let widest = gaps.chain([first[0], 9_999 - first[beginning - 1]]).max().unwrap();
+        assert!(widest <= 2 * 10_000 / beginning, "{beginning} of them leave {widest} stretches out");
+    }
+    // A thousand small ones do not stand for the large ones.
+    let places = spread((0..1_000).map(|_| 10).chain((0..1_000).map(|_| 8_000)), 64);
+    let large = places.iter().filter(|&&place| place >= 1_000).count();
+    assert!(large >= 62 && places.len() <= 64, "{large} of {}", places.len());
+}
+
+#[test]
+fn values_that_came_since_are_not_one_row() {
+    let values: Vec<Value> = (0..10_000).map(|row| Value::Int(row / 10)).collect();
+    let summary = file(&values, DataType::Integer);
+    let later = ValueRef::Int(1_500);
+    assert!(summary.lacks(later) && !summary.lacks(ValueRef::Int(500)) && !summary.lacks(ValueRef::Null));
+    let usual = summary.equal_share(ValueRef::Int(500)).unwrap();
+    assert!((usual - 0.001).abs() < 0.0003, "{usual}");
+    assert_eq!(summary.lacked_share(0.0), Some(0.0001), "hardly any");
+    assert_eq!(summary.lacked_share(0.2), Some(usual), "as many as other values");
+    assert_eq!(summary.outside_shares(0.2), (0.0001, 0.2));
+    assert_eq!(summary.outside_shares(0.0), (0.0001, 0.0001));
+    // All values are common ones: a new one has as many as they have, of the rows that came.
+    let few = file(&(0..1_000).map(|row| Value::Int(row % 4 * 10)).collect::<Vec<_>>(), DataType::Integer);
+    assert!(few.lacks(ValueRef::Int(5)) && !few.lacks(ValueRef::Int(10)));
+    assert_eq!((few.lacked_share(0.1), few.lacked_share(0.9)), (Some(0.1), Some(0.25)));
+}
+
+#[test]
+fn a_common_value_counts_once() {
+    // Half of the rows have one value, which lies between two points that are far from each other.
+    let values: Vec<Value> = (0..20_000).map(|row| Value::Int(if row % 2 == 0 { 777 } else { row / 2 })).collect();
+    let mut summary = file(&values, DataType::Integer);
+    assert!((summary.equal_share(ValueRef::Int(777)).unwrap() - 0.5).abs() < 0.04);
+    summary.histogram.points.retain(|point| point.value != Value::Int(777));
+    for (probe, inclusive) in [(700, false), (777, false), (777, true), (778, false), (800, true), (5_000, false)] {
+        let is_in = |value: &Value| match value {
+            Value::Int(value) => *value < probe || inclusive && *value == probe,
+            _ => false,
+        };
+        let expected = count(&values, is_in);
+        let found = summary.below_share(ValueRef::Int(probe), inclusive).unwrap();
+        assert!((found - expected).abs() < 0.04, "{probe}, {inclusive}: {found}, it is {expected}");
+    }
+}
+
+#[test]
+fn cut_texts_are_not_compared_as_if_whole() {
+    let text = |row: i64| Value::Text(format!("{}{row:05}", "x".repeat(60)).into());
+    let values: Vec<Value> = (0..2_000).map(text).collect();
+    let summary = file(&values, DataType::Text);
+    let probe = text(1_000);
+    assert!(!summary.lacks(probe.as_ref()), "it begins like those that are there");
+    let share = summary.equal_share(probe.as_ref()).unwrap();
+    assert!(share > 0.0 && share < 0.001, "one of many: {share}");
+    let below = summary.below_share(probe.as_ref(), false).unwrap();
+    assert!((below - 0.5).abs() < 0.01, "nobody knows on which side the others lie: {below}");
+    let other = Value::Text(format!("y{}", "x".repeat(60)).into());
+    assert!(summary.lacks(other.as_ref()) && summary.below_share(other.as_ref(), false) == Some(1.0));
+}
+
+#[test]
+fn a_column_that_files_lack_has_its_default_there() {
+    let mut nulls = constant(ValueRef::Null, DataType::Integer, 300);
+    assert_eq!((nulls.null_share(), nulls.distinct(), nulls.rows()), (1.0, Some(0.0), 300));
+    let new = file(&(0..100).map(|row| Value::Int(row % 10)).collect::<Vec<_>>(), DataType::Integer);
+    nulls.merge(&new);
+    assert_eq!((nulls.null_share(), nulls.rows(), nulls.distinct()), (0.75, 400, Some(10.0)));
+    let mut default = constant(ValueRef::Int(7), DataType::Integer, 300);
+    assert_eq!(default.equal_share(ValueRef::Int(7)), Some(1.0));
+    default.merge(&new);
+    assert!((default.equal_share(ValueRef::Int(7)).unwrap() - 0.775).abs() < 0.01);
+    let document = constant(ValueRef::Text("{}"), DataType::Jsonb, 5);
+    assert_eq!((document.distinct(), document.common().len()), (None, 0));
+}

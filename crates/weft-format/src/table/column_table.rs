@@ -293,6 +293,11 @@ impl ColumnTable {
         &self.columns[column].stats
     }
 
+    /// The bytes of its summaries in the file.
+    pub fn summaries_bytes(&self) -> u64 {
+        self.summaries.as_ref().map_or(0, |place| place.bytes.into())
+    }
+
     /// What the values of each column that the file has are like, read from the file; none when it was written without.
     pub fn summaries(&self) -> Result<Option<Vec<ColumnSummary>>> {
         let Some(place) = &self.summaries else { return Ok(None) };
