@@ -145,15 +145,21 @@ pub trait Fields: Send + Sync {
 
 /// What the values of each column are like, as the files of a table say.
 ///
-/// 1. What is told is of rows in files, each counted once, of which a fifth at most may have gone since.
-/// 2. Nothing that is asked for here takes time that grows with the number of files, but [`Summaries::renew`].
+/// 1. What is told is of rows in files, each counted once, of which a fifth at most may have gone since it was complete.
+/// 2. Who plans asks for what is known already: files are read by [`Summaries::catch_up`], some each time, and by
+///    [`Summaries::renew`].
+/// 3. Of each column all rows are told of: in files that lack a column it has what such rows have there.
 pub trait Summaries: Send + Sync {
-    /// By ordinal, of the columns that files have. May read a few files that nobody has looked at.
+    /// By ordinal, as far as it is known. Reads no file.
     fn summaries(&self) -> Arc<Vec<ColumnSummary>>;
     /// About how many rows of the files are alive.
     fn alive_rows(&self) -> u64;
-    /// Takes in all files as they are now, however many.
-    fn renew(&self);
+    /// Whether some files are not told of, or too many that have gone. Quick.
+    fn is_behind(&self) -> bool;
+    /// Takes in some of them: a bounded number of files and bytes. Nothing happens while somebody else does.
+    fn catch_up(&self);
+    /// Takes in all files as they are now, however many; asks after each few whether to go on.
+    fn renew(&self, goes_on: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 }
 
 /// What the log has changed of each key while what is derived was not fed: when last, and the row that there is now

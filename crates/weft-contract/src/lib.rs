@@ -40,8 +40,8 @@ pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, ScanField,
-    ScanMetrics, ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema, scan_schema_with,
+    ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, Sample,
+    ScanField, ScanMetrics, ScanOutput, ScanRequest, TableStatistics, UNTIL, scan_schema, scan_schema_with,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
 pub use traits::{Derived, FileSwitch, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};

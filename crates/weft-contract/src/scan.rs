@@ -161,6 +161,14 @@ pub struct ScanOutput {
     pub metrics: Arc<ScanMetrics>,
 }
 
+/// A scan of some rows.
+pub struct Sample {
+    /// The scan.
+    pub output: ScanOutput,
+    /// It is of all rows.
+    pub is_whole: bool,
+}
+
 /// One part of a scan's result.
 pub trait Partition: Send {
     /// The next batch (never empty), or the end.

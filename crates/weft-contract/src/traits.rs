@@ -30,7 +30,7 @@ use crate::abilities::{Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Summa
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
-use crate::scan::{ScanOutput, ScanRequest, TableStatistics};
+use crate::scan::{Sample, ScanOutput, ScanRequest, TableStatistics};
 use crate::status::{Damage, LayerStatus, PartStatus};
 use crate::write_set::{Attachment, TableWrites};
 
@@ -71,6 +71,13 @@ pub trait Read: Send + Sync {
     /// Starts a scan: pins the present layout and splits it. The view's timestamp is registered already (invariant 1).
     /// The ordinals of the request are columns of `schema`, the version of the table's schema that the reader knows.
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput>;
+    /// The same of some rows: of at most so many stretches of rows, from all over the table, so that what is read first
+    /// is from all over it, too. A partition goes on to the next stretch where its own has no row. Who knows no
+    /// stretches gives all rows, and the caller reads as many as it likes.
+    fn sample(&self, schema: &Arc<Schema>, request: ScanRequest, stretches: usize) -> Result<Sample> {
+        assert!(stretches > 0, "a sample is of some rows");
+        Ok(Sample { output: self.scan(schema, request)?, is_whole: true })
+    }
     /// Estimates for the planner.
     fn statistics(&self) -> TableStatistics;
 }

@@ -47,6 +47,8 @@ macro_rules! kernel_faults {
 }
 
 kernel_faults! {
+    LOOK_AGAIN "A table is looked at again whenever somebody plans with it, however little has changed.";
+    NONSENSE_COLUMNS "What is known of columns is nonsense.";
     SKIP_LOG_SYNC "A log block is not synced before its commits are acknowledged.";
     ACK_BEFORE_DURABLE "A commit is acknowledged before its block is written.";
     SKIP_CHECKSUM "Log blocks are read without testing their checksums.";

@@ -48,6 +48,7 @@ pub mod table;
 mod term;
 mod timeline;
 pub mod txn;
+mod wanted;
 
 mod cancel;
 mod sleeper;

@@ -18,6 +18,7 @@ use crate::options::EngineOptions;
 use crate::poison::Poison;
 use crate::sched::{Load, Pacer, Wake};
 use crate::timeline::Timeline;
+use crate::wanted::Wanted;
 
 /// Shared by all tables of one engine.
 pub struct Services {
@@ -39,6 +40,8 @@ pub struct Services {
     pub(crate) account: Arc<Account>,
     /// Wakes the job runner.
     pub(crate) wake: Wake,
+    /// Tables that somebody wanted to know more of.
+    pub(crate) wanted: Wanted,
     /// Who needs the cores.
     pub(crate) load: Arc<Load>,
     /// Why no more writes are taken.
@@ -121,6 +124,13 @@ impl Services {
     /// The pace of a job that begins now.
     pub fn pacer(&self) -> Pacer {
         Pacer::new(self.load.clone())
+    }
+
+    /// Somebody wants to know more of a table's columns: whoever has time for it looks.
+    pub fn want_columns(&self, table: TableId) {
+        if self.wanted.want(table) {
+            self.wake.notify();
+        }
     }
 
     /// Tells the job runner that a table has new offers.

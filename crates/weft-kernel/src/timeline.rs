@@ -21,6 +21,7 @@ use weft_env::sync::{Mutex, MutexGuard};
 use weft_format::{Code, Error, Result, Timestamp};
 
 pub use horizon::Horizon;
+pub(crate) use horizon::Look;
 pub(crate) use said::said;
 pub(crate) use walls::{WallImage, put_walls, read_walls};
 

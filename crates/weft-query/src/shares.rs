@@ -9,6 +9,8 @@
 //!
 //! 1. A share is never 0: one row is left at least.
 //! 2. The order in which conditions stand does not matter.
+//! 3. What lies beyond all values that are known has at least the rows that came since, and at most those where a value
+//!    is asked for.
 
 use datafusion::logical_expr::expr::{Between, InList, Like};
 use datafusion::logical_expr::utils::split_conjunction;
@@ -93,29 +95,53 @@ impl Size {
     }
 }
 
+/// Which part of a column's rows bounds leave, 0 to 1.
+struct Bounded<'a> {
+    name: &'a str,
+    from: f64,
+    to: f64,
+    /// Where the rows with values end.
+    end: f64,
+    /// The least shares that lie below and above all that is known.
+    outside: (f64, f64),
+}
+
+impl Bounded<'_> {
+    /// What reaches beyond the values that are known has what came since.
+    fn share(&self, least: f64) -> f64 {
+        let below = if self.from <= 0.0 { self.outside.0 } else { 0.0 };
+        let above = if self.to >= self.end { self.outside.1 } else { 0.0 };
+        (self.to - self.from).max(below).max(above).clamp(least.min(1.0), 1.0)
+    }
+}
+
 /// The share of its rows that conditions on a relation leave together: bounds of one column cut off its ends.
 pub(super) fn share_of(conditions: &[&Expr], size: &Size) -> f64 {
-    let (mut share, mut bounds): (f64, Vec<(&str, f64, f64)>) = (1.0, Vec::new());
+    let (mut share, mut bounds): (f64, Vec<Bounded<'_>>) = (1.0, Vec::new());
     for condition in conditions.iter().flat_map(|condition| split_conjunction(condition)) {
-        let Some((name, from, to)) = bound_of(condition, size) else {
+        let Some(bound) = bound_of(condition, size) else {
             share *= kept_share(condition, size);
             continue;
         };
-        match bounds.iter_mut().find(|known| known.0 == name) {
-            Some(known) => (known.1, known.2) = (known.1.max(from), known.2.min(to)),
-            None => bounds.push((name, from, to)),
+        match bounds.iter_mut().find(|known| known.name == bound.name) {
+            Some(known) => (known.from, known.to) = (known.from.max(bound.from), known.to.min(bound.to)),
+            None => bounds.push(bound),
         }
     }
     let least = 1.0 / size.keys;
-    bounds.iter().fold(share, |share, (_, from, to)| share * (to - from).clamp(least, 1.0))
+    bounds.iter().fold(share, |share, bound| share * bound.share(least))
 }
 
-/// Which part of a column's rows a bound leaves: from and to, 0 to 1.
-fn bound_of<'a>(condition: &'a Expr, size: &Size) -> Option<(&'a str, f64, f64)> {
+/// Which part of a column's rows a bound leaves.
+fn bound_of<'a>(condition: &'a Expr, size: &Size) -> Option<Bounded<'a>> {
+    let bounded = |column: &'a Expr, known: &Known, from: f64, to: f64, end: f64| {
+        Some(Bounded { name: column_name(column)?, from, to, end, outside: known.outside() })
+    };
     if let Expr::Between(Between { expr, negated: false, low, high }) = condition {
-        let (known, name) = (size.known(expr)?, column_name(expr)?);
+        let known = size.known(expr)?;
         let (Expr::Literal(low, _), Expr::Literal(high, _)) = (&**low, &**high) else { return None };
-        return Some((name, known.below(low, false)?.0, known.below(high, true)?.0));
+        let ((from, end), (to, _)) = (known.below(low, false)?, known.below(high, true)?);
+        return bounded(expr, known, from, to, end);
     }
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return None };
     let (column, op, constant) = match (&**left, &**right) {
@@ -123,13 +149,15 @@ fn bound_of<'a>(condition: &'a Expr, size: &Size) -> Option<(&'a str, f64, f64)>
         (Expr::Literal(constant, _), column) => (column, op.swap()?, constant),
         _ => return None,
     };
-    let (known, name) = (size.known(column)?, column_name(column)?);
-    let below = |inclusive| known.below(constant, inclusive);
+    let known = size.known(column)?;
+    let inclusive = matches!(op, Operator::LtEq | Operator::Gt);
     match op {
-        Operator::Lt => Some((name, 0.0, below(false)?.0)),
-        Operator::LtEq => Some((name, 0.0, below(true)?.0)),
-        Operator::Gt => below(true).map(|(below, end)| (name, below, end)),
-        Operator::GtEq => below(false).map(|(below, end)| (name, below, end)),
+        Operator::Lt | Operator::LtEq => {
+            known.below(constant, inclusive).and_then(|(to, end)| bounded(column, known, 0.0, to, end))
+        }
+        Operator::Gt | Operator::GtEq => {
+            known.below(constant, inclusive).and_then(|(from, end)| bounded(column, known, from, end, end))
+        }
         _ => None,
     }
 }

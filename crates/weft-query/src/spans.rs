@@ -78,8 +78,8 @@ pub(super) struct Known {
 
 /// Points of a histogram that a pattern is tried on, at least.
 const PATTERN_POINTS_MIN: usize = 16;
-/// A longer text is cut in a summary: a pattern may match what is not there.
-const PATTERN_TEXT_BYTES_MAX: f64 = 44.0;
+/// A longer text may have been cut in a summary: a pattern may match what is not there.
+const TEXT_BYTES_MAX: usize = 44;
 
 impl Known {
     /// Of a column with this ordinal, whose lowest and highest value may be known.
@@ -116,12 +116,17 @@ impl Known {
         self.summary().map(ColumnSummary::null_share)
     }
 
-    /// The share of rows that have this value; 0 when none is known to.
+    /// The share of rows that have this value; 0 when none is known to. One that came since the summary was made is not
+    /// known to have none.
     pub(super) fn equal(&self, constant: &ScalarValue) -> Option<f64> {
         let Some(summary) = self.summary() else {
             return self.span.filter(|span| span.lacks(constant)).map(|_| 0.0);
         };
-        summary.equal_share(value_of(constant, self.data_type)?.as_ref())
+        let value = value_of(constant, self.data_type)?;
+        if summary.lacks(value.as_ref()) {
+            return summary.lacked_share(self.columns.unseen_share(self.ordinal));
+        }
+        summary.equal_share(value.as_ref())
     }
 
     /// The share of rows that have some value which is not known yet.
@@ -138,8 +143,14 @@ impl Known {
         Some((below, 1.0 - summary.null_share()))
     }
 
+    /// The least shares of rows with values below and above all that are known.
+    pub(super) fn outside(&self) -> (f64, f64) {
+        let unseen = self.columns.unseen_share(self.ordinal);
+        self.summary().map_or((0.0, 0.0), |summary| summary.outside_shares(unseen))
+    }
+
     /// The share of rows that match a pattern: of common values those that do, of the others as many as of the points
-    /// of the histogram, or what lies behind the characters that the pattern begins with.
+    /// of the histogram that are no common values, or what lies behind the characters that the pattern begins with.
     pub(super) fn matching(&self, pattern: &str) -> Option<f64> {
         let summary = self.summary().filter(|_| self.data_type.is_text())?;
         let is_match = |value: &Value| match value {
@@ -152,21 +163,33 @@ impl Known {
             share += if is_match(value) { part } else { 0.0 };
         }
         let others = (1.0 - summary.null_share() - counted).max(0.0);
-        let points = summary.histogram().points();
-        let of_prefix = prefix_share(summary, pattern);
-        if points.len() < PATTERN_POINTS_MIN || summary.average_bytes() > PATTERN_TEXT_BYTES_MAX {
+        let of_prefix = prefix_share(summary, pattern, others);
+        let is_common = |value: &Value| summary.common().any(|(known, _)| known == value);
+        // A text that may have been cut matches what nobody knows.
+        let points = summary.histogram().points().iter().map(|point| &point.value);
+        let points: Vec<&Value> = points.filter(|value| is_whole(value) && !is_common(value)).collect();
+        if points.len() < PATTERN_POINTS_MIN {
             return Some(if others == 0.0 { share } else { (share + others * of_prefix?).min(1.0) });
         }
-        let matched = points.iter().filter(|point| is_match(&point.value)).count() as f64;
+        let matched = points.iter().filter(|value| is_match(value)).count() as f64;
         let of_points = matched.max(0.5) / points.len() as f64;
         Some(share + others * of_prefix.map_or(of_points, |of_prefix| of_points.min(of_prefix)))
     }
 }
 
-/// The share of values that begin as a pattern does; none when it begins with anything.
-fn prefix_share(summary: &ColumnSummary, pattern: &str) -> Option<f64> {
+/// Whether a text of a summary is no longer than those that are kept whole.
+fn is_whole(value: &Value) -> bool {
+    value.as_ref().as_bytes().is_none_or(|bytes| bytes.len() <= TEXT_BYTES_MAX)
+}
+
+/// The share that those have which begin as a pattern does, of the values that are not common, whose share of all rows
+/// is `others`; none when it begins with anything.
+fn prefix_share(summary: &ColumnSummary, pattern: &str, others: f64) -> Option<f64> {
     let prefix = pattern.split(['%', '_', '\\']).next().filter(|prefix| !prefix.is_empty())?;
     let after = format!("{prefix}\u{10ffff}");
-    let below = |text: &str| summary.histogram().below(ValueRef::Text(text), false);
-    Some((below(&after)? - below(prefix)?).clamp(0.0, 1.0))
+    let below = |text: &str| summary.below_share(ValueRef::Text(text), false);
+    let begins = |value: &Value| matches!(value, Value::Text(text) if text.starts_with(prefix));
+    let common: f64 = summary.common().filter(|(value, _)| begins(value)).map(|(_, share)| share).sum();
+    let rest = below(&after)? - below(prefix)? - common;
+    Some(if others > 0.0 { (rest / others).clamp(0.0, 1.0) } else { 0.0 })
 }

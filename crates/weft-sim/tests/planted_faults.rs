@@ -38,7 +38,8 @@ const LISTED: &str = include_str!("../../../docs/faults.md");
 
 /// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
 /// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
-/// of troubles, of lineage tables, of row tables and of column indexes those of these.
+/// of troubles, of lineage tables, of row tables, of column
+/// indexes and of what is known of columns those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     let of_troubles = [
         Fault::POISON_ON_JOB_ERROR,
@@ -62,6 +63,10 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::KEEP_IDLE_HANDLES,
         Fault::REMOVE_AFTER_CLOSE,
         Fault::HOUSE_STOPS_AT_ERROR,
+        Fault::LOOK_AGAIN,
+        Fault::NONSENSE_COLUMNS,
+        faults::SAMPLE_BEGINNING,
+        faults::LEAVE_OUT_LACKING,
     ];
     row::faults::ALL.contains(&fault)
         || fault.name().starts_with("INDEX_")

@@ -33,7 +33,7 @@ mod tests;
 pub use collect::{Collector, Counter, constant, summarize};
 pub use column::{ColumnSummary, join_share};
 pub use histogram::{Histogram, Point};
-pub use sampling::spread;
+pub use sampling::{scattered, spread};
 pub use sketch::Sketch;
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub fn spread(rows: impl IntoIterator<Item = u64>, most: usize) -> Vec<usize> {
 }
 
 /// The numbers below a count, the halves before the quarters: 0, 4, 2, 6, 1, 5, 3, 7.
-fn scattered(count: usize) -> impl Iterator<Item = usize> {
+pub fn scattered(count: usize) -> impl Iterator<Item = usize> {
     let bits = count.next_power_of_two().trailing_zeros();
     let turned = move |at: usize| if bits == 0 { 0 } else { at.reverse_bits() >> (usize::BITS - bits) };
     (0..count.next_power_of_two()).map(turned).filter(move |&at| at < count)

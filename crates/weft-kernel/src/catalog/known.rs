@@ -6,87 +6,150 @@
 //!   the same, new             all rows are in memory                          some rows are looked at
 //!   table of method row       column index of (k, b): its files               for k and b; some rows for the others
 //!
-//!   looked at with 10,000 rows; 2,001 were written since                      the next who asks looks again
+//!   a query is planned        what is known now, be it old or nothing; the table is wanted when that is not enough
+//!   a worker has time         it learns: files that are not told of, 16 each time; then some rows
+//!   ANALYZE                   all files, or all rows, in the caller's thread
+//!
+//!   looked at with 10,000 rows; 2,001 were written since                      the next who asks wants it looked at again
 //! ```
 //!
-//! 1. A look reads a bounded number of rows ([`LOOK_ROWS`]), from all over the table, as of a snapshot of its own.
-//! 2. What was seen is kept until a fifth of the rows that there were has been written since.
+//! 1. Who plans reads nothing and waits for nobody ([`TableRef::known_columns`]).
+//! 2. A look reads a bounded number of rows ([`LOOK_ROWS`]), stretches and bytes, from all over the table, as of a
+//!    snapshot of its own. What was seen is kept until a fifth of the rows that there were has been written since.
 //! 3. An estimate, never an answer: who cannot look, because files are damaged or another one looks, knows less.
+//! 4. One looks at a table at a time, and asks before each batch whether to go on.
 //!
-//! Concurrency: one looks at a time, and nobody waits for it but ANALYZE.
+//! Concurrency: nobody waits for who looks, but ANALYZE.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use weft_contract::{ReadView, ScanRequest, Summaries};
+use weft_contract::{ReadView, Sample, ScanRequest, Summaries};
 use weft_format::arrow_values::value_ref_at;
 use weft_format::summary::{Counter, summarize};
 use weft_format::{ColumnSummary, DataType, Result, Value, ValueRef};
 
 use super::TableRef;
-use super::looked::{Columns, Seen};
+use super::looked::{Columns, Seen, WRITTEN_SHARE};
+use crate::fault::{Fault, active};
+use crate::timeline::Look;
 
-/// Partitions of a table that is too large to be read.
-const LOOK_PARTITIONS: usize = 64;
-/// Rows of a batch of a look; each partition gives one.
+/// Stretches of a table that is too large to be read.
+const LOOK_STRETCHES: usize = 64;
+/// Rows of a batch of a look; each stretch gives one before any gives two.
 const LOOK_BATCH_ROWS: usize = 256;
 /// Of a table of at most so many rows all are read.
-const LOOK_ROWS: u64 = (LOOK_PARTITIONS * LOOK_BATCH_ROWS) as u64;
+const LOOK_ROWS: u64 = (LOOK_STRETCHES * LOOK_BATCH_ROWS) as u64;
+/// Stretches of such a table.
+const SMALL_STRETCHES: usize = 1_024;
 /// A look ends when batches of so many bytes were read.
 const LOOK_BYTES_MAX: usize = 32 << 20;
-/// One of so many rows may have been written since a look.
-const WRITTEN_SHARE: u64 = 5;
 /// Rows of a batch of a count of all.
 const COUNT_BATCH_ROWS: usize = 4_096;
+/// How often files are taken in before others have their turn.
+const STEPS: usize = 8;
+/// How often who counts asks whether another one is done.
+const WAIT: Duration = Duration::from_millis(2);
+
+/// Asked now and then: an error ends what goes on.
+type GoesOn<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// What is known of a table's columns.
 #[derive(Clone, Default)]
 pub struct KnownColumns {
-    files: Option<Arc<Vec<ColumnSummary>>>,
+    /// What its files say.
+    files: Option<Told>,
     /// Of column indexes, with the table's ordinals of their columns.
-    derived: Vec<(Arc<Vec<ColumnSummary>>, Vec<usize>)>,
+    derived: Vec<(Told, Vec<usize>)>,
     looked: Option<Columns>,
+    /// The share of rows that came since somebody looked.
+    written_share: f64,
+}
+
+/// What files say.
+#[derive(Clone)]
+struct Told {
+    columns: Arc<Vec<ColumnSummary>>,
+    /// The share of rows that they do not have.
+    unseen: f64,
 }
 
 impl KnownColumns {
     /// What the values of a column are like.
     pub fn column(&self, ordinal: usize) -> Option<&ColumnSummary> {
-        let derived = self
-            .derived
-            .iter()
-            .find_map(|(columns, ordinals)| columns.get(ordinals.iter().position(|known| *known == ordinal)?));
-        let files = self.files.as_ref().and_then(|columns| columns.get(ordinal));
-        let looked = || self.looked.as_ref().and_then(|columns| columns.get(ordinal)?.as_ref());
-        files.or(derived).or_else(looked).filter(|column| column.rows() > 0)
+        self.found(ordinal).map(|(column, _)| column)
+    }
+
+    /// The share of the table's rows that came since that was known, about.
+    pub fn unseen_share(&self, ordinal: usize) -> f64 {
+        self.found(ordinal).map_or(0.0, |(_, unseen)| unseen)
+    }
+
+    fn found(&self, ordinal: usize) -> Option<(&ColumnSummary, f64)> {
+        let of = |told: &'_ Told, at: usize| -> Option<f64> { told.columns.get(at).map(|_| told.unseen) };
+        let files = self.files.as_ref().and_then(|told| Some((told.columns.get(ordinal)?, of(told, ordinal)?)));
+        let derived = || {
+            self.derived.iter().find_map(|(told, ordinals)| {
+                let at = ordinals.iter().position(|known| *known == ordinal)?;
+                Some((told.columns.get(at)?, of(told, at)?))
+            })
+        };
+        let looked = || Some((self.looked.as_ref()?.get(ordinal)?.as_ref()?, self.written_share));
+        files.or_else(derived).or_else(looked).filter(|(column, _)| column.rows() > 0)
     }
 }
 
 /// What files say, when it is of most of the table's rows, and not mostly of rows that are gone.
-fn told_of_most(files: &dyn Summaries, rows: u64) -> Option<Arc<Vec<ColumnSummary>>> {
+fn told_of_most(files: &dyn Summaries, rows: u64) -> Option<Told> {
     let alive = files.alive_rows();
     let columns = files.summaries();
     let told = columns.first()?.rows();
-    let is_of_most = told.min(alive) * WRITTEN_SHARE >= rows * (WRITTEN_SHARE - 1);
-    (is_of_most && told <= alive.saturating_mul(2)).then_some(columns)
+    let known = told.min(alive);
+    let is_of_most = known.saturating_mul(WRITTEN_SHARE) >= rows.saturating_mul(WRITTEN_SHARE - 1);
+    let unseen = 1.0 - (known as f64 / rows.max(1) as f64).min(1.0);
+    (is_of_most && told <= alive.saturating_mul(2)).then_some(Told { columns, unseen })
 }
 
 impl TableRef {
-    /// What the values of its columns are like.
+    /// What is known of its columns now. Reads nothing; what is missing is wanted for later.
     pub fn known_columns(&self) -> KnownColumns {
+        if active(Fault::NONSENSE_COLUMNS) {
+            return self.nonsense();
+        }
         let rows = self.table.statistics().row_count;
+        let mut is_wanted = self.each_files(|files| files.is_behind()).into_iter().any(|is_behind| is_behind);
         let files = self.table.summaries().and_then(|files| told_of_most(files, rows));
         let mut known = KnownColumns { files, ..KnownColumns::default() };
-        if known.files.is_some() || rows == 0 {
-            return known;
-        }
-        for index in self.column_indexes().iter().filter_map(|columns| columns.index.clone()) {
-            if let Some(columns) = index.stored().summaries().and_then(|files| told_of_most(files, rows)) {
-                known.derived.push((columns, index.ordinals().to_vec()));
+        if known.files.is_none() && rows > 0 {
+            for index in self.column_indexes().iter().filter_map(|columns| columns.index.clone()) {
+                if let Some(told) = index.stored().summaries().and_then(|files| told_of_most(files, rows)) {
+                    known.derived.push((told, index.ordinals().to_vec()));
+                }
+            }
+            let looked = &self.shared.looked;
+            is_wanted |= !looked.is_fresh(self.def.schema.columns.len());
+            if let Some((seen, written)) = looked.seen() {
+                known.written_share = (written as f64 / rows as f64).min(1.0);
+                known.looked = Some(seen.columns);
             }
         }
-        known.looked = self.looked(rows);
+        if is_wanted {
+            self.shared.looked.services.want_columns(self.id());
+        }
         known
+    }
+
+    /// What nobody could have seen: no answer depends on it.
+    fn nonsense(&self) -> KnownColumns {
+        let column = |(ordinal, column): (usize, &weft_format::Column)| {
+            let rows = [1, u64::MAX / 4, 1_000_000][ordinal % 3];
+            Some(weft_format::summary::constant(ValueRef::Null, column.data_type, rows))
+        };
+        let looked = self.def.schema.columns.iter().enumerate().map(column).collect();
+        KnownColumns { looked: Some(Arc::new(looked)), written_share: 1.0, ..KnownColumns::default() }
     }
 
     /// A commit has written so many rows.
@@ -94,66 +157,127 @@ impl TableRef {
         self.shared.looked.written.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Counts what the values of all columns are like, and waits for it: of files, or of all rows where files do not
-    /// tell.
-    pub fn count_columns(&self) -> Result<()> {
-        let indexes = self.column_indexes();
-        let derived = indexes.iter().filter_map(|columns| columns.index.as_ref()?.stored().summaries());
-        derived.chain(self.table.summaries()).for_each(Summaries::renew);
+    /// How often somebody has looked at its rows.
+    pub fn look_count(&self) -> u64 {
+        self.shared.looked.looks.load(Ordering::Relaxed)
+    }
+
+    /// Of its files and of those of its column indexes.
+    fn each_files<R>(&self, mut of: impl FnMut(&dyn Summaries) -> R) -> Vec<R> {
+        let mut results: Vec<R> = self.table.summaries().map(&mut of).into_iter().collect();
+        for index in self.column_indexes().iter().filter_map(|columns| columns.index.as_ref()) {
+            results.extend(index.stored().summaries().map(&mut of));
+        }
+        results
+    }
+
+    fn is_told_of_most(&self) -> bool {
         let rows = self.table.statistics().row_count;
-        if self.table.summaries().is_some_and(|files| told_of_most(files, rows).is_some()) {
+        self.table.summaries().is_some_and(|files| told_of_most(files, rows).is_some())
+    }
+
+    /// Learns what somebody wanted to know, for a bounded time. True: there is more to learn.
+    pub(crate) fn learn(&self, goes_on: GoesOn<'_>) -> Result<bool> {
+        let looked = &self.shared.looked;
+        // Known 4.
+        let Some(_looking) = looked.looking.try_lock() else { return Ok(false) };
+        let taken_in = self.each_files(|files| {
+            let mut steps = 0;
+            while files.is_behind() && steps < STEPS {
+                goes_on()?;
+                files.catch_up();
+                steps += 1;
+            }
+            Ok(files.is_behind())
+        });
+        if taken_in.into_iter().collect::<Result<Vec<bool>>>()?.contains(&true) {
+            return Ok(true);
+        }
+        let is_known = self.is_told_of_most() || looked.is_fresh(self.def.schema.columns.len());
+        if !is_known && !looked.rests() {
+            let begun_nanos = looked.env.clock.monotonic_nanos();
+            let seen = self.look(goes_on);
+            looked.rest_after(begun_nanos);
+            looked.keep(seen?);
+        }
+        Ok(false)
+    }
+
+    /// Counts what the values of all columns are like, of files, or of all rows where files do not tell. Waits for who
+    /// does the same.
+    pub fn count_columns(&self, goes_on: GoesOn<'_>) -> Result<()> {
+        self.each_files(|files| files.renew(goes_on)).into_iter().collect::<Result<()>>()?;
+        if self.is_told_of_most() {
             return Ok(());
         }
         let looked = &self.shared.looked;
-        let _looking = looked.looking.lock();
+        let _looking = loop {
+            if let Some(looking) = looked.looking.try_lock() {
+                break looking;
+            }
+            goes_on()?;
+            looked.env.clock.sleep(WAIT);
+        };
         let written = looked.written.load(Ordering::Relaxed);
         let (ordinals, types) = self.looked_columns();
-        let mut counter = Counter::new(&types);
-        let mut rows = 0;
-        self.each_batch(&ordinals, 1, COUNT_BATCH_ROWS, usize::MAX, |batch| {
-            rows += batch.num_rows() as u64;
-            for row in 0..batch.num_rows() {
-                counter.push(|column| value_in(batch, column, row, types[column]));
+        let (mut counter, mut rows) = (Counter::new(&types), 0);
+        let look = self.horizon().look();
+        let request = self.request(&look, &ordinals, (1, COUNT_BATCH_ROWS));
+        for partition in &mut self.table.scan(&self.def.schema, request)?.partitions {
+            while let Some(batch) = partition.next()? {
+                goes_on()?;
+                rows += batch.num_rows() as u64;
+                for row in 0..batch.num_rows() {
+                    counter.push(|column| value_in(&batch, column, row, types[column]));
+                }
             }
-        })?;
+        }
         let columns = self.by_ordinal(&ordinals, counter.finish());
         looked.keep(Seen { columns, rows, written });
         Ok(())
     }
 
-    fn looked(&self, rows: u64) -> Option<Columns> {
-        let looked = &self.shared.looked;
-        let seen = looked.seen.lock().clone();
-        let written = looked.written.load(Ordering::Relaxed);
-        let is_fresh = |seen: &Seen| (written - seen.written) * WRITTEN_SHARE <= seen.rows.max(WRITTEN_SHARE - 1);
-        if let Some(seen) = seen.as_ref().filter(|seen| is_fresh(seen)) {
-            return Some(seen.columns.clone());
-        }
-        let before = seen.map(|seen| seen.columns);
-        // Known 3.
-        let Some(_looking) = looked.looking.try_lock() else { return before };
-        let Ok(columns) = self.look(rows) else { return before };
-        looked.keep(Seen { columns: columns.clone(), rows, written });
-        Some(columns)
-    }
-
-    fn look(&self, rows: u64) -> Result<Columns> {
+    /// Known 2. The caller holds `looking`.
+    fn look(&self, goes_on: GoesOn<'_>) -> Result<Seen> {
+        let rows = self.table.statistics().row_count;
+        let written = self.shared.looked.written.load(Ordering::Relaxed);
         let (ordinals, types) = self.looked_columns();
         let mut values: Vec<Vec<Value>> = types.iter().map(|_| Vec::new()).collect();
-        let mut seen = 0;
-        let (partitions, batches) = if rows <= LOOK_ROWS { (1, usize::MAX) } else { (LOOK_PARTITIONS, 1) };
-        self.each_batch(&ordinals, partitions, LOOK_BATCH_ROWS, batches, |batch| {
+        let (mut seen, mut bytes) = (0, 0);
+        let (partitions, stretches, rows_max) = match rows <= LOOK_ROWS {
+            true => (1, SMALL_STRETCHES, 2 * LOOK_ROWS),
+            false => (LOOK_STRETCHES, LOOK_STRETCHES, LOOK_ROWS),
+        };
+        let look = self.horizon().look();
+        let request = self.request(&look, &ordinals, (partitions, LOOK_BATCH_ROWS));
+        let Sample { output, mut is_whole } = self.table.sample(&self.def.schema, request, stretches)?;
+        // A batch of each stretch, then a second one, so that no stretch stands for others.
+        let mut partitions = VecDeque::from(output.partitions);
+        while let Some(mut partition) = partitions.pop_front() {
+            if seen >= rows_max || bytes >= LOOK_BYTES_MAX {
+                is_whole = false;
+                break;
+            }
+            goes_on()?;
+            let Some(batch) = partition.next()? else { continue };
             seen += batch.num_rows() as u64;
-            assert!(partitions == 1 || seen <= LOOK_ROWS, "a look at a large table is bounded (known 1)");
+            bytes += batch.get_array_memory_size();
+            assert_eq!(batch.num_columns(), ordinals.len(), "a scan gives the columns that were asked for");
             for (column, values) in values.iter_mut().enumerate() {
-                let value = |row| value_in(batch, column, row, types[column]).to_value();
+                let value = |row| value_in(&batch, column, row, types[column]).to_value();
                 values.extend((0..batch.num_rows()).map(value));
             }
-        })?;
-        // Of a small table all rows were seen, whatever it thinks that it has.
-        let rows = if partitions == 1 { seen } else { rows };
+            partitions.push_back(partition);
+        }
+        // Of a table that was read to its end all rows were seen, whatever it thinks that it has.
+        let rows = if is_whole { seen } else { rows };
         let columns = values.into_iter().zip(&types).map(|(values, data_type)| summarize(values, *data_type, rows));
-        Ok(self.by_ordinal(&ordinals, columns.collect()))
+        Ok(Seen { columns: self.by_ordinal(&ordinals, columns.collect()), rows, written })
+    }
+
+    fn request(&self, look: &Look, ordinals: &[usize], (partition_count, batch_rows): (usize, usize)) -> ScanRequest {
+        let view = ReadView { read_ts: look.read_ts, own: None, reads: None };
+        ScanRequest { view, projection: ordinals.to_vec(), predicates: Vec::new(), partition_count, batch_rows }
     }
 
     /// Columns that are looked at: documents are not.
@@ -174,40 +298,6 @@ impl TableRef {
         let mut all: Vec<Option<ColumnSummary>> = self.def.schema.columns.iter().map(|_| None).collect();
         ordinals.iter().zip(columns).for_each(|(&ordinal, column)| all[ordinal] = Some(column));
         Arc::new(all)
-    }
-
-    /// Calls `visit` with at most so many batches of each partition, as of a snapshot of its own.
-    fn each_batch(
-        &self,
-        ordinals: &[usize],
-        partitions: usize,
-        batch_rows: usize,
-        batches: usize,
-        mut visit: impl FnMut(&RecordBatch),
-    ) -> Result<()> {
-        let look = self.horizon().look();
-        let request = ScanRequest {
-            view: ReadView { read_ts: look.read_ts, own: None, reads: None },
-            projection: ordinals.to_vec(),
-            predicates: Vec::new(),
-            partition_count: partitions,
-            batch_rows,
-        };
-        let is_whole = batches == usize::MAX && batch_rows == COUNT_BATCH_ROWS;
-        let mut bytes = 0;
-        for partition in &mut self.table.scan(&self.def.schema, request)?.partitions {
-            let mut left = batches;
-            while left > 0
-                && (is_whole || bytes < LOOK_BYTES_MAX)
-                && let Some(batch) = partition.next()?
-            {
-                bytes += batch.get_array_memory_size();
-                assert_eq!(batch.num_columns(), ordinals.len(), "a scan gives the columns that were asked for");
-                visit(&batch);
-                left -= 1;
-            }
-        }
-        Ok(())
     }
 }
 

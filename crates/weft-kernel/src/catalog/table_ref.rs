@@ -87,7 +87,7 @@ impl TableRef {
             is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
             leaves_index_alone: AtomicBool::new(false),
-            looked: Looked::new(context.services.account()),
+            looked: Looked::new(context),
             life: Life::new(def.schema.version),
             horizon: context.horizon.clone(),
         });

@@ -38,6 +38,7 @@ use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 
 use super::open::{Ground, read_manifest, with_handles};
 use super::redo::{Mode, Redo};
+use super::threads;
 use crate::fault::{Fault, active};
 use crate::files::Files;
 use crate::log::{Log, LogReader, Record, read_live_log};
@@ -118,7 +119,9 @@ impl Follower {
         let joined = (recovered.edits, reader.epoch());
         let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
         let core = Arc::new(ground.core(env, methods, log, (options, true)));
-        Ok(Follower { engine: Arc::new(Engine::of(core)), redo, reader, joined, lost: None })
+        let engine = Arc::new(Engine::of(core));
+        engine.keep_threads(threads::start_following(&engine.core)?);
+        Ok(Follower { engine, redo, reader, joined, lost: None })
     }
 
     /// The engine that shows what was followed so far. It takes no writes.

@@ -104,12 +104,18 @@ impl Engine {
                 Ran::Job => count += 1,
                 Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
-                    if !self.core.keep_house(Ran::Nothing) {
+                    if !self.core.keep_house(Ran::Nothing) && !self.core.look_at_columns() {
                         return failed.result().map(|()| count);
                     }
                 }
             }
         }
+    }
+
+    /// Looks at the columns of a table of which somebody wanted to know more; false: nobody did. Threads of the engine
+    /// do that by themselves; this is for who has none, and may be stopped only with the engine.
+    pub fn look_at_columns(&self) -> bool {
+        self.core.look_at_columns()
     }
 
     /// Runs one job in this thread if one is offered, the best; returns whether one ran.

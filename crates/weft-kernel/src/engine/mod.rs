@@ -21,6 +21,7 @@
 mod backup;
 mod behind;
 mod checkpoint;
+mod columns;
 mod directory;
 mod ends;
 mod follower;

@@ -143,6 +143,7 @@ impl Ground {
             row_budget,
             account: Arc::default(),
             wake: Wake::default(),
+            wanted: Default::default(),
             poison: Arc::new(Poison::default()),
             log: OnceLock::new(),
         };

@@ -49,6 +49,28 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
     Ok(handles)
 }
 
+/// Starts the thread of an engine that follows: it looks at columns, and does nothing else. None when the options say that
+/// jobs are run by hand.
+pub(super) fn start_following(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
+    assert!(core.follows, "who writes looks between jobs");
+    if core.options.workers == 0 {
+        return Ok(Vec::new());
+    }
+    let looker = core.clone();
+    Ok(vec![spawn(core, "weft-look", move || look_on(&looker))?])
+}
+
+/// Looks at columns when somebody wants to know of them, until the engine stops.
+fn look_on(core: &Core) {
+    let mut heard = 0;
+    while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
+        let rings = core.services.wake.rings();
+        if !core.look_at_columns() {
+            heard = if heard == rings { core.services.wake.wait(rings, LOOK_AROUND) } else { rings };
+        }
+    }
+}
+
 fn spawn(core: &Core, name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle> {
     let spawned = core.env.spawn.spawn(name, Box::new(body));
     spawned.map_err(|error| Error::io(format!("starting the thread {name}"), &error))
@@ -62,7 +84,7 @@ fn work(core: &Core) {
         // What fails here has stopped the engine or is tried again after a pause (sched 2).
         let ran = core.runner.run_scheduled().unwrap_or(Ran::Busy);
         let kept_house = core.keep_house(ran);
-        if ran != Ran::Job && !kept_house {
+        if ran != Ran::Job && !kept_house && !core.look_at_columns() {
             let patience = match ran {
                 Ran::Waits(Some(until)) => until.clamp(WAIT_MIN, LOOK_AROUND),
                 _ => LOOK_AROUND,

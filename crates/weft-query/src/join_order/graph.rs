@@ -8,7 +8,7 @@
 //! ```
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use weft_format::summary::join_share;
 use weft_joins::{Builder, ColumnNo, Graph, Set};
 
@@ -75,8 +75,20 @@ impl<'a> Making<'a, '_> {
     /// The share of all pairs of rows that are equal, when of both sides common values are known.
     fn pairs_of_common(&self, (left, of_left): (&Expr, Set), (right, of_right): (&Expr, Set)) -> Option<f64> {
         let known = |expr: &Expr, reads: Set| self.sizes[reads.iter().next()?].known(expr);
+        // What a condition leaves of a column has other common values, and they were counted with it.
+        if self.is_bound(left, of_left) || self.is_bound(right, of_right) {
+            return None;
+        }
         let (left, right) = (known(left, of_left)?, known(right, of_right)?);
         if left.is_like(right) { join_share(left.summary()?, right.summary()?) } else { None }
+    }
+
+    /// Whether a condition of its relation alone reads the column that an expression is.
+    fn is_bound(&self, expr: &Expr, reads: Set) -> bool {
+        let (Some(relation), Expr::Column(column)) = (reads.iter().next(), expr) else { return false };
+        let own = self.parts.conditions.iter().filter(|condition| self.parts.reads(condition) == Set::of(relation));
+        let names = |condition: &Expr| condition.column_refs().iter().any(|found| found.name == column.name);
+        own.into_iter().any(names) || reads_column(&self.parts.relations[relation], &column.name)
     }
 
     /// The column that an expression of one relation is.
@@ -116,4 +128,16 @@ fn is_compared_by_value(data_type: &ArrowType) -> bool {
         || data_type.is_temporal()
         || data_type.is_decimal()
         || matches!(data_type, ArrowType::Boolean | ArrowType::Utf8 | ArrowType::Utf8View | ArrowType::LargeUtf8)
+}
+
+/// Whether a condition that a relation has in itself reads one of its columns.
+fn reads_column(plan: &LogicalPlan, name: &str) -> bool {
+    let names = |condition: &Expr| condition.column_refs().iter().any(|found| found.name == name);
+    match plan {
+        LogicalPlan::TableScan(scan) => scan.filters.iter().any(names),
+        LogicalPlan::Filter(filter) => names(&filter.predicate) || reads_column(&filter.input, name),
+        LogicalPlan::SubqueryAlias(alias) => reads_column(&alias.input, name),
+        LogicalPlan::Projection(projection) => reads_column(&projection.input, name),
+        _ => false,
+    }
 }

@@ -104,6 +104,17 @@ pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Ou
     Ok(Outcome::done(Tag::Done("ANALYZE")))
 }
 
+/// The error of a table whose rows could not be counted: those before it were, and what was known of it stays.
+fn not_analyzed(table: &TableRef, error: Error) -> Error {
+    if error.code() == Code::QueryCanceled {
+        return error;
+    }
+    let message = format!("table {:?} could not be analyzed: {}", table.def.name, error.message());
+    let hint =
+        error.hint_text().unwrap_or("what was known of its columns before stays; queries on it are planned by that");
+    Error::new(error.code(), message).hint(hint)
+}
+
 /// Of the tables that are named, or of all, those that the role owns.
 fn count_columns(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
     session.in_statement(|work| {
@@ -113,8 +124,13 @@ fn count_columns(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
         } else {
             tables.iter().map(|name| resolve::table(work.txn, &table_name(name)?)).collect::<Result<_>>()?
         };
-        let owned = counted.iter().filter(|table| work.permit.check_owns_table(table).is_ok());
-        owned.into_iter().try_for_each(TableRef::count_columns)
+        let owned: Vec<TableRef> =
+            counted.into_iter().filter(|table| work.permit.check_owns_table(table).is_ok()).collect();
+        for table in owned {
+            let counted = table.count_columns(&mut || work.txn.check_goes_on());
+            counted.map_err(|error| not_analyzed(&table, error))?;
+        }
+        Ok(())
     })
 }
 

@@ -28,5 +28,7 @@ faults! {
     MERGE_FORGETS_PART "The summaries of a table count a file as taken in whose values they lack.";
     MERGE_COUNTS_TWICE "The summaries of a table have the values of each file twice.";
     SUMMARY_OUTLIVES_PART "The summaries of a table do not note that rows which they have are gone.";
+    SAMPLE_BEGINNING "A sample of a table is of its first rows, and not from all over it.";
+    LEAVE_OUT_LACKING "The summaries of a column are of the files alone that have it.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::{FieldTest, Fields, Newest, Read, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{FieldTest, Fields, Newest, Read, Sample, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
 use super::layout::Site;
@@ -76,6 +76,10 @@ impl Read for Store {
 
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         self.start_scan(schema, request, (Vec::new(), Vec::new()))
+    }
+
+    fn sample(&self, schema: &Arc<Schema>, request: ScanRequest, stretches: usize) -> Result<Sample> {
+        self.start_sample(schema, request, stretches)
     }
 
     fn statistics(&self) -> TableStatistics {

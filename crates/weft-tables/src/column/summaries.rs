@@ -1,24 +1,27 @@
 //! What a table tells of the values in its files, and when it takes files in.
 //!
 //! ```text
-//!   a query is planned    up to 16 files that wait        a job ends    all that wait; all files, when a fifth is gone
-//!   ANALYZE               all files
+//!   a query is planned      what is known already; no file is read
+//!   a job ends              some of the files that wait; for the others somebody comes by
+//!   somebody comes by       some files each time, until none waits: who has planned a query has sent for him
+//!   ANALYZE                 all files, anew
 //! ```
 
 use std::sync::Arc;
 
 use weft_contract::Summaries;
-use weft_format::ColumnSummary;
+use weft_format::{ColumnSummary, Result};
 
 use super::columns::Columns;
 use super::store::Store;
-use super::together::ASKED_PARTS_MAX;
 
 impl Store {
-    /// What a job does at its end.
+    /// What a job does at its end: a bounded part, for somebody may wait for the next job.
     pub(crate) fn renew_summaries(&self) {
-        self.together.take_in(usize::MAX);
-        self.together.take_all(&|| self.columns_now(), false);
+        self.catch_up();
+        if self.is_behind() && !self.is_derived {
+            self.context.services.want_columns(self.context.def.id);
+        }
     }
 
     fn columns_now(&self) -> Arc<Columns> {
@@ -28,20 +31,22 @@ impl Store {
 
 impl Summaries for Store {
     fn summaries(&self) -> Arc<Vec<ColumnSummary>> {
-        self.together.take_in(ASKED_PARTS_MAX);
-        let (columns, is_stale) = self.together.columns();
-        if !is_stale {
-            return columns;
-        }
-        self.together.take_all(&|| self.columns_now(), false);
-        self.together.columns().0
+        self.together.columns(&self.shape())
     }
 
     fn alive_rows(&self) -> u64 {
         self.layout().alive_in_files()
     }
 
-    fn renew(&self) {
-        self.together.take_all(&|| self.columns_now(), true);
+    fn is_behind(&self) -> bool {
+        self.together.is_behind()
+    }
+
+    fn catch_up(&self) {
+        self.together.catch_up(&|| self.columns_now());
+    }
+
+    fn renew(&self, goes_on: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.together.renew(&|| self.columns_now(), goes_on)
     }
 }

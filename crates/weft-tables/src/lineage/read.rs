@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
-use weft_contract::{Location, Newest, Read, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Location, Newest, Read, Sample, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
 use super::layout::Layout;
@@ -123,6 +123,10 @@ impl Read for Store {
 
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         self.start_scan(schema, request)
+    }
+
+    fn sample(&self, schema: &Arc<Schema>, request: ScanRequest, stretches: usize) -> Result<Sample> {
+        self.start_sample(schema, request, stretches)
     }
 
     fn statistics(&self) -> TableStatistics {

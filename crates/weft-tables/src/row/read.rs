@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{Newest, Read, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Newest, Read, Sample, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{RecordNo, Result, RowCodec, Schema, Timestamp, Value};
 use weft_kernel::fault::active;
 
@@ -125,6 +125,11 @@ impl Read for Store {
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
         scan::start(self, schema, request)
+    }
+
+    fn sample(&self, schema: &Arc<Schema>, request: ScanRequest, stretches: usize) -> Result<Sample> {
+        self.given_up.check(request.view.read_ts)?;
+        scan::start_sample(self, schema, request, stretches)
     }
 
     fn statistics(&self) -> TableStatistics {

@@ -34,6 +34,11 @@ impl Seek<'_> {
 impl Store {
     /// Looks at a leaf; one that a scan asks for is no reason to keep it.
     pub(super) fn look_at_leaf<R>(&self, seek: Seek<'_>, is_scan: bool, act: impl FnOnce(&Page) -> R) -> Result<R> {
+        self.look_at_level(0, seek, is_scan, act)
+    }
+
+    /// The same of a node on the way to it: the first that is no higher than a level.
+    fn look_at_level<R>(&self, level: u8, seek: Seek<'_>, is_scan: bool, act: impl FnOnce(&Page) -> R) -> Result<R> {
         // What was read stays until it is looked at.
         let mut read = Vec::new();
         loop {
@@ -45,11 +50,11 @@ impl Store {
                     drop(latched);
                     break frame;
                 };
-                let is_leaf = page.node.is_leaf();
-                if !(is_leaf && is_scan) {
+                let is_found = page.node.level <= level;
+                if !(page.node.is_leaf() && is_scan) {
                     frame.touch();
                 }
-                if is_leaf {
+                if is_found {
                     drop(structure);
                     return Ok(act(page));
                 }
@@ -61,6 +66,30 @@ impl Store {
             self.pool.load(&missing)?;
             read.push(missing);
         }
+    }
+
+    /// Keys at which nodes of one level begin, ascending: of the highest level that has so many, or of the leaves; and
+    /// whether these are the leaves. Reads at most about that many nodes.
+    pub(super) fn starts(&self, wanted: usize) -> Result<(Vec<Vec<u8>>, bool)> {
+        let children = |node: &Node, from: &Vec<u8>| -> Vec<Vec<u8>> {
+            // The first child begins where its node does.
+            let others = (1..node.len()).map(|at| node.key(at)).filter(|key| key > from);
+            std::iter::once(from.clone()).chain(others).collect()
+        };
+        let mut starts = vec![Vec::new()];
+        let mut level = self.look_at_root(|page| page.node.level)?;
+        while level > 0 && starts.len() < wanted {
+            let mut below: Vec<Vec<u8>> = Vec::new();
+            for from in &starts {
+                let found = self.look_at_level(level, Seek::Key(from), false, |page| children(&page.node, from))?;
+                // Nodes may have been split or joined since: none is there twice.
+                below.extend(
+                    found.into_iter().filter(|key| below.last().is_none_or(|last| last < key)).collect::<Vec<_>>(),
+                );
+            }
+            (starts, level) = (below, level - 1);
+        }
+        Ok((starts, level == 0))
     }
 
     /// Looks at the root.

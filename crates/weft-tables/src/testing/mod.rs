@@ -13,6 +13,7 @@ mod model;
 mod plain;
 mod random;
 mod rows;
+pub mod statistics;
 pub mod transfers;
 
 pub use model::Model;

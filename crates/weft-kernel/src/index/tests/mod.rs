@@ -132,6 +132,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), 2, SchedulerMode::Cost)),
         row_budget,
         wake: Wake::default(),
+        wanted: Default::default(),
         poison: Default::default(),
         log: std::sync::OnceLock::new(),
     };

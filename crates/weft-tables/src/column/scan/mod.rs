@@ -30,12 +30,19 @@ mod tests;
 
 use std::sync::Arc;
 
-use weft_contract::{FieldTest, Partition, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{FieldTest, Partition, Sample, ScanField, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::StorePartition;
 use self::plan::Plan;
 use super::store::Store;
+
+fn output(plan: Plan) -> ScanOutput {
+    let count = plan.request.partition_count;
+    let plan = Arc::new(plan);
+    let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;
+    ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() }
+}
 
 impl Store {
     /// Pins the layout and cuts it into partitions.
@@ -46,10 +53,15 @@ impl Store {
         fields: (Vec<ScanField>, Vec<FieldTest>),
     ) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
-        let count = request.partition_count;
-        let plan = Arc::new(Plan::new(self, schema, request, fields)?);
-        let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;
-        Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
+        Ok(output(Plan::new(self, schema, request, fields)?))
+    }
+
+    /// The same of some units, from all over the table.
+    pub(super) fn start_sample(&self, schema: &Arc<Schema>, request: ScanRequest, units: usize) -> Result<Sample> {
+        self.given_up.check(request.view.read_ts)?;
+        let mut plan = Plan::new(self, schema, request, (Vec::new(), Vec::new()))?;
+        let is_whole = plan.keep_spread(units);
+        Ok(Sample { output: output(plan), is_whole })
     }
 
     /// What the planner is told.

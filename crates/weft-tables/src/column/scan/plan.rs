@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use weft_contract::{
     FieldTest, LayerScan, ScanField, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema_with,
 };
+use weft_format::summary::spread;
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::active;
 
@@ -184,6 +185,25 @@ impl Plan {
                 self.chunks.push(ChunkScan { table, chunk, len, from, complete: complete || full, hidden });
             }
         }
+    }
+
+    /// Leaves units out, so that so many are left at most, from all over the rows. True: none was.
+    pub(super) fn keep_spread(&mut self, most: usize) -> bool {
+        let rows = |unit: &Unit| match unit {
+            Unit::Block(place, block) => self.parts[*place].part.table.block_rows(*block),
+            Unit::Chunk(place) => self.chunks[*place].len - self.chunks[*place].from,
+            Unit::Run(_, run) => run.len,
+            Unit::Own => 1,
+        };
+        let places = if active(faults::SAMPLE_BEGINNING) {
+            (0..self.units.len().min(most)).collect()
+        } else {
+            spread(self.units.iter().map(|unit| rows(unit) as u64), most)
+        };
+        let mut units: Vec<Option<Unit>> = std::mem::take(&mut self.units).into_iter().map(Some).collect();
+        let is_whole = places.len() == units.len();
+        self.units = places.into_iter().filter_map(|place| units[place].take()).collect();
+        is_whole
     }
 
     /// The next unit that nobody took.

@@ -23,21 +23,38 @@ mod touched;
 
 use std::sync::Arc;
 
-use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Partition, Sample, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::BlockPartition;
 pub(super) use self::plan::{Piece, Plan, RowIds};
 use super::store::Store;
 
+fn output(plan: Plan) -> ScanOutput {
+    let count = plan.request.partition_count;
+    let plan = Arc::new(plan);
+    let partition = |_| Box::new(BlockPartition::new(plan.clone())) as Box<dyn Partition>;
+    ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() }
+}
+
 impl Store {
     /// Pins the layout and cuts it into partitions.
     pub(super) fn start_scan(self: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
-        let count = request.partition_count;
-        let plan = Arc::new(Plan::new(self, schema, request)?);
-        let partition = |_| Box::new(BlockPartition::new(plan.clone())) as Box<dyn Partition>;
-        Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
+        Ok(output(Plan::new(self, schema, request)?))
+    }
+
+    /// The same of some blocks, from all over the table.
+    pub(super) fn start_sample(
+        self: &Store,
+        schema: &Arc<Schema>,
+        request: ScanRequest,
+        blocks: usize,
+    ) -> Result<Sample> {
+        self.given_up.check(request.view.read_ts)?;
+        let mut plan = Plan::new(self, schema, request)?;
+        let is_whole = plan.keep_spread(blocks);
+        Ok(Sample { output: output(plan), is_whole })
     }
 
     /// What the planner is told.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use weft_contract::{LayerScan, ScanMetrics, ScanRequest, TableWrites, scan_schema};
+use weft_format::summary::scattered;
 use weft_format::{BLOCK_ROWS, Error, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::active;
 
@@ -17,6 +18,9 @@ use super::super::store::Store;
 use super::super::tails::Tails;
 use super::super::version::Hops;
 use super::only::Only;
+
+/// Of so many times as many blocks as are wanted it is looked whether they have rows.
+const LOOKED_AT_TIMES: usize = 16;
 
 /// Everything that the partitions of a scan share.
 pub(in crate::lineage) struct Plan {
@@ -36,6 +40,8 @@ pub(in crate::lineage) struct Plan {
     /// The first row id that no row of the snapshot has.
     end: u64,
     next: AtomicU64,
+    /// The numbers of the blocks that are read; none: all are.
+    some: Option<Vec<u64>>,
     /// The rows alone that can satisfy the conditions; none: all may.
     only: Option<Only>,
     has_given_own: AtomicU64,
@@ -81,6 +87,7 @@ impl Plan {
             // What comes in from now on the snapshot does not see.
             end: store.next_row_id(),
             next: AtomicU64::new(0),
+            some: None,
             only: Only::new(store, &layout, schema, &request.predicates)?,
             has_given_own: AtomicU64::new(0),
             metrics,
@@ -104,16 +111,42 @@ impl Plan {
     /// The next row ids that nobody took and that somebody may have.
     fn next_rows(&self) -> Option<RowIds> {
         loop {
-            let first = self.next.fetch_add(self.block_rows, Ordering::Relaxed);
-            if first >= self.end {
-                return None;
-            }
-            let rows = first..(first + self.block_rows).min(self.end);
-            let in_base = self.layout.base.segment(first / u64::from(self.layout.base.segment_rows)).is_some();
-            if in_base || self.tails_seen().any(|(_, tails)| has_range(tails, &rows)) {
+            let turn = self.next.fetch_add(1, Ordering::Relaxed);
+            let number = match &self.some {
+                None => turn,
+                Some(some) => *some.get(turn as usize)?,
+            };
+            let rows = self.block(number)?;
+            if self.may_have(&rows) {
                 return Some(rows);
             }
         }
+    }
+
+    /// The row ids of a block; none: it is behind the last one.
+    fn block(&self, number: u64) -> Option<RowIds> {
+        let first = number.saturating_mul(self.block_rows);
+        (first < self.end).then(|| first..(first + self.block_rows).min(self.end))
+    }
+
+    /// Whether somebody may have row ids of a block.
+    fn may_have(&self, rows: &RowIds) -> bool {
+        let in_base = self.layout.base.segment(rows.start / u64::from(self.layout.base.segment_rows)).is_some();
+        in_base || self.tails_seen().any(|(_, tails)| has_range(tails, rows))
+    }
+
+    /// Leaves blocks out, so that so many are left at most, from all over the row ids. True: none was.
+    pub(super) fn keep_spread(&mut self, most: usize) -> bool {
+        let count = self.end.div_ceil(self.block_rows) as usize;
+        if count <= most {
+            return true;
+        }
+        // Some may have no row.
+        let looked_at = spread_evenly(count, most.saturating_mul(LOOKED_AT_TIMES));
+        let has_rows = |number: &u64| self.block(*number).is_some_and(|rows| self.may_have(&rows));
+        let found: Vec<u64> = looked_at.into_iter().filter(has_rows).collect();
+        self.some = Some(spread_evenly(found.len(), most).into_iter().map(|at| found[at as usize]).collect());
+        false
     }
 
     /// The next block of own segments that nobody took.
@@ -160,6 +193,12 @@ impl Plan {
         RecordBatch::try_new_with_options(self.arrow.clone(), columns, &options)
             .map_err(|error| Error::internal(format!("a scan's columns do not fit its schema: {error}")))
     }
+}
+
+/// Of so many numbers some that lie evenly.
+fn spread_evenly(count: usize, most: usize) -> Vec<u64> {
+    let step = |at: usize| ((at as u128 * 2 + 1) * count as u128 / (most.min(count) as u128 * 2)) as u64;
+    scattered(most.min(count)).map(step).collect()
 }
 
 /// Whether tails have records of some rows.

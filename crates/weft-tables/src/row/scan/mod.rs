@@ -19,4 +19,4 @@
 mod pieces;
 mod range;
 
-pub(super) use pieces::start;
+pub(super) use pieces::{start, start_sample};

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use weft_contract::{LOCATION, LayerScan, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
+use weft_contract::{LOCATION, LayerScan, Partition, Sample, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
+use weft_format::summary::spread;
 use weft_format::{Error, RecordNo, Result, RowCodec, Schema, Timestamp};
 
 use super::super::loads::{load_of, read_payload};
@@ -21,6 +22,8 @@ use super::range::KeyRange;
 
 /// A partition finds so many pieces, about.
 const PIECES: usize = 4;
+/// So many leaves of a piece are read, at most, for a sample: the first ones may have no row that is seen.
+const SAMPLED_LEAVES: usize = 4;
 /// A batch is made of rows of so many bytes, be they fewer than asked for.
 const BATCH_BYTES: usize = 4 << 20;
 
@@ -47,6 +50,9 @@ struct Plan {
     codec: RowCodec,
     arrow: SchemaRef,
     pieces: Mutex<VecDeque<KeyRange>>,
+    /// So many leaves of each piece are read.
+    leaves_max: usize,
+    is_sample: bool,
     has_given_own: AtomicBool,
     /// What the transaction itself has loaded.
     own_loads: Vec<RecordNo>,
@@ -57,6 +63,32 @@ struct Plan {
 pub(in crate::row) fn start(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
     let range = KeyRange::new(schema, &store.keys, &request.predicates);
     let pieces = if range.is_empty() { VecDeque::new() } else { cut(store, range, request.partition_count)? };
+    start_pieces(store, schema, request, (pieces, usize::MAX, false))
+}
+
+/// The same of some leaves, from all over the table.
+pub(in crate::row) fn start_sample(
+    store: &Store,
+    schema: &Arc<Schema>,
+    request: ScanRequest,
+    leaves: usize,
+) -> Result<Sample> {
+    let (starts, are_leaves) = store.starts(leaves)?;
+    let is_whole = are_leaves && starts.len() <= leaves;
+    let piece = |at: usize| KeyRange { from: starts[at].clone(), to: starts.get(at + 1).cloned() };
+    let places = spread(starts.iter().map(|_| 1), leaves);
+    let leaves_max = if is_whole { usize::MAX } else { SAMPLED_LEAVES };
+    let pieces = places.into_iter().map(piece).collect();
+    Ok(Sample { output: start_pieces(store, schema, request, (pieces, leaves_max, true))?, is_whole })
+}
+
+/// Starts a scan of some pieces, and of so many leaves of each.
+fn start_pieces(
+    store: &Store,
+    schema: &Arc<Schema>,
+    request: ScanRequest,
+    (pieces, leaves_max, is_sample): (VecDeque<KeyRange>, usize, bool),
+) -> Result<ScanOutput> {
     let metrics = Arc::new(ScanMetrics::default());
     metrics.parts.fetch_add(1, Ordering::Relaxed);
     let mut layer = LayerScan::new("pages");
@@ -72,13 +104,15 @@ pub(in crate::row) fn start(store: &Store, schema: &Arc<Schema>, request: ScanRe
         arrow: scan_schema(schema, &request.projection),
         schema: schema.clone(),
         pieces: Mutex::new(pieces),
+        leaves_max,
+        is_sample,
         has_given_own: AtomicBool::new(false),
         metrics: metrics.clone(),
         request,
     });
     let partition = |_| {
         let (plan, waiting) = (plan.clone(), VecDeque::new());
-        Box::new(LeafPartition { plan, piece: None, rows: Rows::default(), waiting }) as Box<dyn Partition>
+        Box::new(LeafPartition { plan, piece: None, leaves: 0, rows: Rows::default(), waiting }) as Box<dyn Partition>
     };
     Ok(ScanOutput { partitions: (0..plan.request.partition_count).map(partition).collect(), metrics })
 }
@@ -168,6 +202,8 @@ struct LeafPartition {
     plan: Arc<Plan>,
     /// What it reads now.
     piece: Option<KeyRange>,
+    /// So many leaves of it were read.
+    leaves: usize,
     rows: Rows,
     waiting: VecDeque<RecordBatch>,
 }
@@ -198,6 +234,7 @@ impl Partition for LeafPartition {
             }
             if self.piece.is_none() {
                 self.piece = plan.pieces.lock().pop_front();
+                self.leaves = 0;
             }
             let Some(mut piece) = self.piece.take() else {
                 self.flush()?;
@@ -206,9 +243,15 @@ impl Partition for LeafPartition {
                     batch => return Ok(batch),
                 }
             };
-            if let Some(next) = plan.read_leaf(&piece, &mut self.rows)? {
+            self.leaves += 1;
+            if let Some(next) = plan.read_leaf(&piece, &mut self.rows)?
+                && self.leaves < plan.leaves_max
+            {
                 piece.from = next;
                 self.piece = Some(piece);
+            } else if plan.is_sample {
+                // A batch of each piece, so that none stands for others.
+                self.flush()?;
             }
             let is_full = self.rows.places.len() >= plan.request.batch_rows || self.rows.bytes.len() >= BATCH_BYTES;
             if is_full {
