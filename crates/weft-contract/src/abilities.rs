@@ -145,7 +145,8 @@ pub trait Fields: Send + Sync {
 
 /// What the values of each column are like, as the files of a table say.
 ///
-/// 1. What is told is of rows in files, each counted once, of which a fifth at most may have gone since it was complete.
+/// 1. What is told is of rows in files, each counted once, of which a fifth at most may have gone since it was
+///    complete.
 /// 2. Who plans asks for what is known already: files are read by [`Summaries::catch_up`], some each time, and by
 ///    [`Summaries::renew`].
 /// 3. Of each column all rows are told of: in files that lack a column it has what such rows have there.

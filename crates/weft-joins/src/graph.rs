@@ -101,7 +101,7 @@ impl Builder {
     /// A column of a relation, with as many values in all its rows. `is_transitive` says that what is equal to it may
     /// be compared with whatever else is: same type, same sense of equality.
     pub fn column(&mut self, relation: usize, values: f64, is_transitive: bool) -> ColumnNo {
-        let values = values.clamp(1.0, self.relations[relation].rows_before);
+        let values = if values.is_nan() { 1.0 } else { values.clamp(1.0, self.relations[relation].rows_before) };
         self.columns.push(Column { relation, values, is_transitive });
         ColumnNo(self.columns.len() - 1)
     }
@@ -122,7 +122,7 @@ impl Builder {
     /// Of two columns that are equal, this share of all pairs of rows is: what common values tell, where columns are
     /// skewed.
     pub fn pairs(&mut self, a: ColumnNo, b: ColumnNo, share: f64) {
-        self.pairs.push((a, b, share));
+        self.pairs.push((a, b, if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }));
     }
 
     /// An equality of which a side is of several relations; it leaves this share of rows.

@@ -155,6 +155,50 @@ fn trees_along_orders_are_trees_and_rarely_dear() {
     assert!(worst < 20.0, "{worst} times");
 }
 
+/// What is known may be nonsense: the tree is dear then, and still one of all relations.
+#[test]
+fn nonsense_makes_a_tree_of_all_relations() {
+    let nonsense = [0.0, -5.0, 1.0, 3e18, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
+    for seed in 0..400 {
+        let mut numbers = Numbers(seed);
+        let mut draw = || nonsense[numbers.below(nonsense.len() as u64) as usize];
+        let edges = [chain(7), cycle(6), star(8), clique(5)][seed as usize % 4].clone();
+        let count = edges.iter().map(|edge| edge.1 + 1).max().unwrap_or(0);
+        let mut builder = Graph::builder();
+        for _ in 0..count {
+            builder.relation(draw(), draw());
+        }
+        for &(a, b) in &edges {
+            let (a, b) = (builder.column(a, draw(), true), builder.column(b, draw(), false));
+            builder.equal(a, b);
+            builder.pairs(a, b, draw());
+        }
+        let best = builder.build().best();
+        assert_eq!((best.tree.set().len(), leaves(&best.tree)), (count, count), "seed {seed}");
+    }
+}
+
+fn leaves(tree: &Tree) -> usize {
+    match tree {
+        Tree::Leaf(_) => 1,
+        Tree::Join(left, right) => leaves(left) + leaves(right),
+    }
+}
+
+#[test]
+fn common_values_of_both_sides_make_more_rows() {
+    let rows = |share: Option<f64>| {
+        let mut builder = Graph::builder();
+        let relations = [builder.relation(1_000.0, 1_000.0), builder.relation(2_000.0, 2_000.0)];
+        let columns = relations.map(|relation| builder.column(relation, 100.0, true));
+        builder.equal(columns[0], columns[1]);
+        share.into_iter().for_each(|share| builder.pairs(columns[0], columns[1], share));
+        let graph = builder.build();
+        graph.rows(graph.all())
+    };
+    assert_eq!((rows(None), rows(Some(0.25)), rows(Some(0.011))), (20_000.0, 500_000.0, 20_000.0));
+}
+
 #[test]
 fn many_relations_are_ordered() {
     for edges in [chain(64), star(64), clique(40)] {

@@ -1,8 +1,8 @@
 //! Tables of whose columns somebody wanted to know more than is known.
 //!
 //! ```text
-//!   a query is planned ── table 12: looked at long ago ──▶ {12}        it is planned by what is known, and waits for nothing
-//!   a worker without a job takes 12, and looks                         a node, which has no jobs, has a thread for it
+//!   a query is planned ── table 12: looked at long ago ──▶ {12}     by what is known; it waits for nothing
+//!   a worker without a job takes 12, and looks                      a node, which has no jobs, has a thread
 //! ```
 //!
 //! 1. A table is wanted once, however many ask. Who takes it looks, or leaves it: whoever asks next wants it again.

@@ -1,5 +1,5 @@
-//! What is known of columns, for every method, and the planted faults of it: with each of these deliberate bugs its test
-//! must fail, or the test is worth nothing.
+//! What is known of columns, for every method, and the planted faults of it: with each of these deliberate bugs its
+//! test must fail, or the test is worth nothing.
 #![cfg(feature = "faults")]
 #![allow(clippy::unwrap_used, reason = "a test ends where what it makes cannot be made")]
 

@@ -49,7 +49,7 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 /// the tables and indexes that there are.
 pub const KERNEL: &[&[&str]] = &[
     // Words that all share; counters and switches.
-    &["table", "fault", "step", "cancel", "budget", "poison"],
+    &["table", "fault", "step", "cancel", "budget", "poison", "wanted"],
     // Who may write a directory: whoever writes into one asks.
     &["term"],
     &["account", "sleeper", "read_again", "files", "log", "sched"],

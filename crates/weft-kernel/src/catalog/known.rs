@@ -10,7 +10,7 @@
 //!   a worker has time         it learns: files that are not told of, 16 each time; then some rows
 //!   ANALYZE                   all files, or all rows, in the caller's thread
 //!
-//!   looked at with 10,000 rows; 2,001 were written since                      the next who asks wants it looked at again
+//!   looked at with 10,000 rows; 2,001 were written since     the next who asks wants it looked at again
 //! ```
 //!
 //! 1. Who plans reads nothing and waits for nobody ([`TableRef::known_columns`]).
@@ -29,8 +29,8 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use weft_contract::{ReadView, Sample, ScanRequest, Summaries};
 use weft_format::arrow_values::value_ref_at;
-use weft_format::summary::{Counter, summarize};
-use weft_format::{ColumnSummary, DataType, Result, Value, ValueRef};
+use weft_format::summary::{Counter, constant, summarize};
+use weft_format::{Column, ColumnSummary, DataType, Result, Value, ValueRef};
 
 use super::TableRef;
 use super::looked::{Columns, Seen, WRITTEN_SHARE};
@@ -144,9 +144,13 @@ impl TableRef {
 
     /// What nobody could have seen: no answer depends on it.
     fn nonsense(&self) -> KnownColumns {
-        let column = |(ordinal, column): (usize, &weft_format::Column)| {
-            let rows = [1, u64::MAX / 4, 1_000_000][ordinal % 3];
-            Some(weft_format::summary::constant(ValueRef::Null, column.data_type, rows))
+        let column = |(ordinal, column): (usize, &Column)| {
+            let value = match column.data_type {
+                DataType::SmallInt | DataType::Integer | DataType::BigInt if ordinal % 2 == 1 => ValueRef::Int(-42),
+                DataType::Text => ValueRef::Text("nonsense"),
+                _ => ValueRef::Null,
+            };
+            Some(constant(value, column.data_type, [1, u64::MAX / 4, 1_000_000][ordinal % 3]))
         };
         let looked = self.def.schema.columns.iter().enumerate().map(column).collect();
         KnownColumns { looked: Some(Arc::new(looked)), written_share: 1.0, ..KnownColumns::default() }

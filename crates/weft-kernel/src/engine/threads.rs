@@ -49,8 +49,8 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
     Ok(handles)
 }
 
-/// Starts the thread of an engine that follows: it looks at columns, and does nothing else. None when the options say that
-/// jobs are run by hand.
+/// Starts the thread of an engine that follows: it looks at columns, and does nothing else. None when the options say
+/// that jobs are run by hand.
 pub(super) fn start_following(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
     assert!(core.follows, "who writes looks between jobs");
     if core.options.workers == 0 {

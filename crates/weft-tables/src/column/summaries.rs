@@ -31,7 +31,8 @@ impl Store {
 
 impl Summaries for Store {
     fn summaries(&self) -> Arc<Vec<ColumnSummary>> {
-        self.together.columns(&self.shape())
+        let shape = self.shape();
+        self.together.columns(&shape.schema, &shape.codec)
     }
 
     fn alive_rows(&self) -> u64 {

@@ -24,14 +24,13 @@ use std::sync::Arc;
 
 use weft_env::sync::Mutex;
 use weft_format::summary::constant;
-use weft_format::{ColumnStats, ColumnSummary, FileId, Result};
+use weft_format::{ColumnStats, ColumnSummary, FileId, Result, RowCodec, Schema};
 use weft_kernel::account::{Account, Charge, Kept};
 use weft_kernel::fault::active;
 
 use super::columns::Columns;
 use super::faults;
 use super::part::Part;
-use super::store::Shape;
 
 /// Files that a step reads.
 const STEP_PARTS_MAX: usize = 16;
@@ -131,7 +130,8 @@ impl Together {
         sets.next.is_some() || !sets.now.waiting.is_empty() || sets.now.is_stale()
     }
 
-    /// Takes in some of the files that wait, unless somebody else does. `present` gives the files of the present layout.
+    /// Takes in some of the files that wait, unless somebody else does. `present` gives the files of the present
+    /// layout.
     pub(crate) fn catch_up(&self, present: &dyn Fn() -> Arc<Columns>) {
         if let Some(_merging) = self.merging.try_lock() {
             self.step(present);
@@ -178,14 +178,14 @@ impl Together {
         self.charge.set(sets.memory_bytes());
     }
 
-    /// The summaries, of all columns of a table of this shape (together 5).
-    pub(crate) fn columns(&self, shape: &Shape) -> Arc<Vec<ColumnSummary>> {
+    /// The summaries, of all columns of a table of this schema (together 5).
+    pub(crate) fn columns(&self, schema: &Schema, codec: &RowCodec) -> Arc<Vec<ColumnSummary>> {
         let mut sets = self.sets.lock();
-        let (known, count) = (&mut sets.now, shape.schema.columns.len());
+        let (known, count) = (&mut sets.now, schema.columns.len());
         match &known.shown {
             Some((columns, shown)) if *columns == count => shown.clone(),
             _ => {
-                let shown = with_lacking(&known.columns, shape);
+                let shown = with_lacking(&known.columns, schema, codec);
                 known.shown = Some((count, shown.clone()));
                 shown
             }
@@ -194,18 +194,18 @@ impl Together {
 }
 
 /// Together 5.
-fn with_lacking(columns: &Arc<Vec<ColumnSummary>>, shape: &Shape) -> Arc<Vec<ColumnSummary>> {
+fn with_lacking(columns: &Arc<Vec<ColumnSummary>>, schema: &Schema, codec: &RowCodec) -> Arc<Vec<ColumnSummary>> {
     let all = columns.iter().map(ColumnSummary::rows).max().unwrap_or(0);
     let rows = |ordinal: usize| columns.get(ordinal).map_or(0, ColumnSummary::rows);
-    let count = shape.schema.columns.len();
+    let count = schema.columns.len();
     if active(faults::LEAVE_OUT_LACKING) || (0..count).all(|ordinal| rows(ordinal) == all) {
         return columns.clone();
     }
     let of = |ordinal: usize| {
         let mut column = columns.get(ordinal).cloned();
         if rows(ordinal) < all {
-            let value = shape.codec.missing(ordinal);
-            let lacking = constant(value, shape.schema.columns[ordinal].data_type, all - rows(ordinal));
+            let value = codec.missing(ordinal);
+            let lacking = constant(value, schema.columns[ordinal].data_type, all - rows(ordinal));
             match &mut column {
                 Some(column) => column.merge(&lacking),
                 None => column = Some(lacking),

@@ -1,4 +1,5 @@
-//! What is known of a table's columns, from its first row on: who asks, who looks, and when what was seen is out of date.
+//! What is known of a table's columns, from its first row on: who asks, who looks, and when what was seen is out of
+//! date.
 //!
 //! ```text
 //!   24,000 rows, days ascending     a sample is from all over them · who plans knows nothing, and wants it
