@@ -213,14 +213,15 @@ impl ColumnSummary {
             return self.clone_from(other);
         }
         let (mine, others) = (self.present() as f64, other.present() as f64);
-        let rest = |summary: &ColumnSummary, value: &Value| {
-            let is_there = summary.histogram.points.is_empty() || summary.histogram.covers(value.as_ref());
-            let share = summary.rest().filter(|_| is_there).map_or(0.0, |(share, _)| share);
-            share * summary.rows as f64
+        // How many rows a value has that a list lacks: counting a sketch is not for each of them.
+        let rows_of = |summary: &ColumnSummary| summary.rest().map_or(0.0, |(share, _)| share * summary.rows as f64);
+        let (rest, rest_of_other) = (rows_of(self), rows_of(other));
+        let of = |histogram: &Histogram, rest: f64, value: &Value| {
+            if histogram.points.is_empty() || histogram.covers(value.as_ref()) { rest } else { 0.0 }
         };
         let common = {
-            let mine = |value: &Value| rest(self, value);
-            let others = |value: &Value| rest(other, value);
+            let mine = |value: &Value| of(&self.histogram, rest, value);
+            let others = |value: &Value| of(&other.histogram, rest_of_other, value);
             merged(&self.common, &other.common, [&mine, &others])
         };
         self.histogram = self.histogram.merged(mine, &other.histogram, others, UNION_MAX);

@@ -67,19 +67,25 @@ impl Histogram {
 
     /// The share of values below one, or up to it.
     pub fn below(&self, value: ValueRef<'_>, inclusive: bool) -> Option<f64> {
-        let (first, last) = (self.points.first()?, self.points.last()?);
+        if self.points.is_empty() {
+            return None;
+        }
         let at = self.points.partition_point(|point| point.value.as_ref().compare(value).is_lt());
-        match self.points.get(at) {
-            Some(point) if point.value.as_ref().compare(value).is_eq() => {
-                Some(if inclusive { point.through } else { point.below })
-            }
-            Some(_) if at == 0 => Some(first.below),
-            Some(next) => {
-                let before = &self.points[at - 1];
+        let (below, through) = self.shares_at(at, value);
+        Some(if inclusive { through } else { below })
+    }
+
+    /// The shares of values below one and up to it, which lies at or before this point, and behind the one before it.
+    fn shares_at(&self, at: usize, value: ValueRef<'_>) -> (f64, f64) {
+        let before = at.checked_sub(1).map(|at| &self.points[at]);
+        match (before, self.points.get(at)) {
+            (_, Some(point)) if point.value.as_ref().compare(value).is_eq() => (point.below, point.through),
+            (None, first) => [first.map_or(0.0, |first| first.below); 2].into(),
+            (Some(before), Some(next)) => {
                 let part = position(before.value.as_ref(), next.value.as_ref(), value);
-                Some(before.through + (next.below - before.through) * part)
+                [before.through + (next.below - before.through) * part; 2].into()
             }
-            None => Some(last.through),
+            (Some(last), None) => (last.through, last.through),
         }
     }
 
@@ -99,15 +105,20 @@ impl Histogram {
         values.sort_by(|a, b| compare(a, b));
         values.dedup_by(|a, b| compare(a, b).is_eq());
         let all = (mine + others).max(1.0);
-        let share = |value: &Value, inclusive: bool| {
-            let of = |histogram: &Histogram| histogram.below(value.as_ref(), inclusive).unwrap_or(0.0);
-            ((of(self) * mine + of(other) * others) / all).clamp(0.0, 1.0)
-        };
-        let mut reached = 0.0f64;
+        let (mut at, mut other_at, mut reached) = (0, 0, 0.0f64);
         let mut point = |value: &Value| {
+            let passed = |histogram: &Histogram, at: usize| {
+                histogram.points.get(at).is_some_and(|point| compare(&point.value, value).is_lt())
+            };
+            // Each of both has at most one point more below the next value.
+            at += usize::from(passed(self, at));
+            other_at += usize::from(passed(other, other_at));
+            debug_assert!(!passed(self, at) && !passed(other, other_at), "every point's value is visited");
+            let (a, b) = (self.shares_at(at, value.as_ref()), other.shares_at(other_at, value.as_ref()));
+            let share = |a: f64, b: f64| ((a * mine + b * others) / all).clamp(0.0, 1.0);
             // Sums of shares may fall by a last digit.
-            let below = share(value, false).max(reached);
-            reached = share(value, true).max(below);
+            let below = share(a.0, b.0).max(reached);
+            reached = share(a.1, b.1).max(below);
             Point { value: value.clone(), below, through: reached }
         };
         let mut histogram = Histogram { points: values.into_iter().map(&mut point).collect() };

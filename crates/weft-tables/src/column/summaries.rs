@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   a query is planned      what is known already; no file is read
-//!   a job ends              some of the files that wait; for the others somebody comes by
+//!   a job ends              when queries are planned with the table: some of the files that wait; for the others
+//!                           somebody comes by
 //!   somebody comes by       some files each time, until none waits: who has planned a query has sent for him
 //!   ANALYZE                 all files, anew
 //! ```
@@ -16,8 +17,12 @@ use super::columns::Columns;
 use super::store::Store;
 
 impl Store {
-    /// What a job does at its end: a bounded part, for somebody may wait for the next job.
+    /// What a job does at its end: a bounded part, for somebody may wait for the next job. Nothing of a table that
+    /// nobody plans with.
     pub(crate) fn renew_summaries(&self) {
+        if !self.together.is_asked_for() {
+            return;
+        }
         self.catch_up();
         if self.is_behind() && !self.is_derived {
             self.context.services.want_columns(self.context.def.id);

@@ -21,6 +21,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_env::sync::Mutex;
 use weft_format::summary::constant;
@@ -44,6 +45,8 @@ pub(crate) struct Together {
     sets: Mutex<Sets>,
     /// Held by the one who merges.
     merging: Mutex<()>,
+    /// Somebody has planned with it: before that nobody merges for later.
+    is_asked_for: AtomicBool,
     /// Set under `merging`.
     charge: Charge,
 }
@@ -101,7 +104,8 @@ impl Ranges {
 impl Together {
     pub(crate) fn new(account: &Arc<Account>) -> Together {
         let charge = account.charge(Kept::Files, 0);
-        Together { sets: Mutex::new(Sets::default()), merging: Mutex::new(()), charge }
+        let (sets, merging, is_asked_for) = Default::default();
+        Together { sets, merging, is_asked_for, charge }
     }
 
     /// The layout has other files than before. The caller holds the mark lock.
@@ -122,6 +126,11 @@ impl Together {
     /// The lowest and highest values.
     pub(crate) fn ranges(&self) -> Ranges {
         self.sets.lock().now.ranges.clone()
+    }
+
+    /// Whether somebody has ever asked for what is known.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        self.is_asked_for.load(Ordering::Relaxed)
     }
 
     /// Whether a step would do something.
@@ -180,6 +189,7 @@ impl Together {
 
     /// The summaries, of all columns of a table of this schema (together 5).
     pub(crate) fn columns(&self, schema: &Schema, codec: &RowCodec) -> Arc<Vec<ColumnSummary>> {
+        self.is_asked_for.store(true, Ordering::Relaxed);
         let mut sets = self.sets.lock();
         let (known, count) = (&mut sets.now, schema.columns.len());
         match &known.shown {

@@ -144,7 +144,8 @@ impl Plan {
         // Some may have no row.
         let looked_at = spread_evenly(count, most.saturating_mul(LOOKED_AT_TIMES));
         let has_rows = |number: &u64| self.block(*number).is_some_and(|rows| self.may_have(&rows));
-        let found: Vec<u64> = looked_at.into_iter().filter(has_rows).collect();
+        let mut found: Vec<u64> = looked_at.into_iter().filter(has_rows).collect();
+        found.sort_unstable();
         self.some = Some(spread_evenly(found.len(), most).into_iter().map(|at| found[at as usize]).collect());
         false
     }
