@@ -103,6 +103,10 @@ fn create(engine: &Arc<Engine>, method: &Arc<dyn Method>, options: &Options) {
     let mut txn = engine.begin().expect("begins");
     txn.create_table(table).expect("creates");
     txn.commit().expect("commits");
+    // Somebody plans with it: from now on jobs take in its files.
+    let (txn, table) = table_of(engine);
+    txn.rollback();
+    table.known_columns();
 }
 
 fn table_of(engine: &Arc<Engine>) -> (Transaction, TableRef) {
