@@ -36,6 +36,11 @@ impl Fault {
     }
 }
 
+impl Fault {
+    /// A look at rows panics: no bug to be caught, but what is to be borne.
+    pub const PANIC_IN_LOOK: Fault = Fault::new("PANIC_IN_LOOK");
+}
+
 macro_rules! kernel_faults {
     ($($name:ident $doc:literal;)*) => {
         impl Fault {
@@ -47,6 +52,8 @@ macro_rules! kernel_faults {
 }
 
 kernel_faults! {
+    CHARGE_SHARED_BUFFERS "A look counts what rows share anew for each batch of them, and ends early.";
+    WAKE_WHILE_RESTING "Whoever plans wakes somebody to look at a table that was looked at a moment ago.";
     LOOK_AGAIN "A table is looked at again whenever somebody plans with it, however little has changed.";
     NONSENSE_COLUMNS "What is known of columns is nonsense.";
     SKIP_LOG_SYNC "A log block is not synced before its commits are acknowledged.";

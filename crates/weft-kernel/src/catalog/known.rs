@@ -8,7 +8,7 @@
 //!
 //!   a query is planned        what is known now, be it old or nothing; the table is wanted when that is not enough
 //!   a worker has time         it learns: files that are not told of, 16 each time; then some rows
-//!   ANALYZE                   all files, or all rows, in the caller's thread
+//!   ANALYZE                   all files, or all rows, in the caller's thread; of more than 2 M rows 32,768
 //!
 //!   looked at with 10,000 rows; 2,001 were written since     the next who asks wants it looked at again
 //! ```
@@ -17,7 +17,11 @@
 //! 2. A look reads a bounded number of rows ([`LOOK_ROWS`]), stretches and bytes, from all over the table, as of a
 //!    snapshot of its own. What was seen is kept until a fifth of the rows that there were has been written since.
 //! 3. An estimate, never an answer: who cannot look, because files are damaged or another one looks, knows less.
-//! 4. One looks at a table at a time, and asks before each batch whether to go on.
+//! 4. One looks at a table at a time, and asks before each batch whether to go on. Nobody is woken to look while a look
+//!    rests.
+//! 5. A look is charged for the values that it takes, not for the buffers that batches share.
+//! 6. ANALYZE holds a snapshot for the rows of [`COUNT_ROWS_MAX`] at most, whatever the table has.
+//! 7. After a panic nobody learns of the table again but ANALYZE.
 //!
 //! Concurrency: nobody waits for who looks, but ANALYZE.
 
@@ -47,6 +51,16 @@ const LOOK_ROWS: u64 = (LOOK_STRETCHES * LOOK_BATCH_ROWS) as u64;
 const SMALL_STRETCHES: usize = 1_024;
 /// A look ends when batches of so many bytes were read.
 const LOOK_BYTES_MAX: usize = 32 << 20;
+/// Of a table of more rows ANALYZE reads some (PostgreSQL reads 30,000).
+const COUNT_ROWS_MAX: u64 = 2 << 20;
+/// So many, unless they have more bytes than [`SAMPLE_BYTES_MAX`].
+const SAMPLE_ROWS: u64 = 32_768;
+/// Stretches that these are of.
+const SAMPLE_STRETCHES: usize = 1_024;
+/// Rows of a batch of them.
+const SAMPLE_BATCH_ROWS: usize = 64;
+/// ANALYZE ends when values of so many bytes were read.
+const SAMPLE_BYTES_MAX: usize = 64 << 20;
 /// Rows of a batch of a count of all.
 const COUNT_BATCH_ROWS: usize = 4_096;
 /// How often files are taken in before others have their turn.
@@ -130,13 +144,14 @@ impl TableRef {
                 }
             }
             let looked = &self.shared.looked;
-            is_wanted |= !looked.is_fresh(self.def.schema.columns.len());
+            let rests = looked.rests() && !active(Fault::WAKE_WHILE_RESTING);
+            is_wanted |= !rests && !looked.is_fresh(self.def.schema.columns.len());
             if let Some((seen, written)) = looked.seen() {
                 known.written_share = (written as f64 / rows as f64).min(1.0);
                 known.looked = Some(seen.columns);
             }
         }
-        if is_wanted {
+        if is_wanted && !self.shared.looked.given_up.load(Ordering::Relaxed) {
             self.shared.looked.services.want_columns(self.id());
         }
         known
@@ -183,6 +198,10 @@ impl TableRef {
     /// Learns what somebody wanted to know, for a bounded time. True: there is more to learn.
     pub(crate) fn learn(&self, goes_on: GoesOn<'_>) -> Result<bool> {
         let looked = &self.shared.looked;
+        // Known 7.
+        if looked.given_up.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         // Known 4.
         let Some(_looking) = looked.looking.try_lock() else { return Ok(false) };
         let taken_in = self.each_files(|files| {
@@ -207,9 +226,20 @@ impl TableRef {
         Ok(false)
     }
 
-    /// Counts what the values of all columns are like, of files, or of all rows where files do not tell. Waits for who
-    /// does the same.
+    /// Learning of it has panicked.
+    pub(crate) fn learn_no_more(&self) {
+        self.shared.looked.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts what the values of all columns are like, of files, or of all rows where files do not tell, of some when
+    /// there are very many. Waits for who does the same.
     pub fn count_columns(&self, goes_on: GoesOn<'_>) -> Result<()> {
+        self.count_columns_up_to(COUNT_ROWS_MAX, goes_on)
+    }
+
+    /// The same; says itself which number of rows is very many.
+    pub fn count_columns_up_to(&self, rows_max: u64, goes_on: GoesOn<'_>) -> Result<()> {
+        self.shared.looked.given_up.store(false, Ordering::Relaxed);
         self.each_files(|files| files.renew(goes_on)).into_iter().collect::<Result<()>>()?;
         if self.is_told_of_most() {
             return Ok(());
@@ -222,6 +252,15 @@ impl TableRef {
             goes_on()?;
             looked.env.clock.sleep(WAIT);
         };
+        // Known 6.
+        let is_counted = self.table.statistics().row_count <= rows_max;
+        looked.keep(if is_counted { self.count(goes_on)? } else { self.sample(goes_on)? });
+        Ok(())
+    }
+
+    /// All rows. The caller holds `looking`.
+    fn count(&self, goes_on: GoesOn<'_>) -> Result<Seen> {
+        let looked = &self.shared.looked;
         let written = looked.written.load(Ordering::Relaxed);
         let (ordinals, types) = self.looked_columns();
         let (mut counter, mut rows) = (Counter::new(&types), 0);
@@ -236,47 +275,64 @@ impl TableRef {
                 }
             }
         }
-        let columns = self.by_ordinal(&ordinals, counter.finish());
-        looked.keep(Seen { columns, rows, written });
-        Ok(())
+        Ok(Seen { columns: self.by_ordinal(&ordinals, counter.finish()), rows, written })
+    }
+
+    /// Many stretches, one after another, so that only one is open. The caller holds `looking`.
+    fn sample(&self, goes_on: GoesOn<'_>) -> Result<Seen> {
+        let rows = self.table.statistics().row_count;
+        let written = self.shared.looked.written.load(Ordering::Relaxed);
+        let mut taken = Taken::new(self.looked_columns());
+        let look = self.horizon().look();
+        let request = self.request(&look, &taken.ordinals, (SAMPLE_STRETCHES, SAMPLE_BATCH_ROWS));
+        let Sample { output, mut is_whole } = self.table.sample(&self.def.schema, request, SAMPLE_STRETCHES)?;
+        let share = SAMPLE_ROWS.div_ceil(output.partitions.len().max(1) as u64);
+        for mut partition in output.partitions {
+            let end = taken.rows + share;
+            loop {
+                goes_on()?;
+                if taken.rows >= end || taken.bytes >= SAMPLE_BYTES_MAX {
+                    is_whole = false;
+                    break;
+                }
+                let Some(batch) = partition.next()? else { break };
+                taken.push(&batch);
+            }
+        }
+        let rows = if is_whole { taken.rows } else { rows };
+        let columns = self.by_ordinal(&taken.ordinals.clone(), taken.finish(rows));
+        Ok(Seen { columns, rows, written })
     }
 
     /// Known 2. The caller holds `looking`.
     fn look(&self, goes_on: GoesOn<'_>) -> Result<Seen> {
+        assert!(!active(Fault::PANIC_IN_LOOK), "planted");
         let rows = self.table.statistics().row_count;
         let written = self.shared.looked.written.load(Ordering::Relaxed);
-        let (ordinals, types) = self.looked_columns();
-        let mut values: Vec<Vec<Value>> = types.iter().map(|_| Vec::new()).collect();
-        let (mut seen, mut bytes) = (0, 0);
+        let mut taken = Taken::new(self.looked_columns());
         let (partitions, stretches, rows_max) = match rows <= LOOK_ROWS {
             true => (1, SMALL_STRETCHES, 2 * LOOK_ROWS),
             false => (LOOK_STRETCHES, LOOK_STRETCHES, LOOK_ROWS),
         };
         let look = self.horizon().look();
-        let request = self.request(&look, &ordinals, (partitions, LOOK_BATCH_ROWS));
+        let request = self.request(&look, &taken.ordinals, (partitions, LOOK_BATCH_ROWS));
         let Sample { output, mut is_whole } = self.table.sample(&self.def.schema, request, stretches)?;
         // A batch of each stretch, then a second one, so that no stretch stands for others.
         let mut partitions = VecDeque::from(output.partitions);
         while let Some(mut partition) = partitions.pop_front() {
-            if seen >= rows_max || bytes >= LOOK_BYTES_MAX {
+            if taken.rows >= rows_max || taken.bytes >= LOOK_BYTES_MAX {
                 is_whole = false;
                 break;
             }
             goes_on()?;
             let Some(batch) = partition.next()? else { continue };
-            seen += batch.num_rows() as u64;
-            bytes += batch.get_array_memory_size();
-            assert_eq!(batch.num_columns(), ordinals.len(), "a scan gives the columns that were asked for");
-            for (column, values) in values.iter_mut().enumerate() {
-                let value = |row| value_in(&batch, column, row, types[column]).to_value();
-                values.extend((0..batch.num_rows()).map(value));
-            }
+            taken.push(&batch);
             partitions.push_back(partition);
         }
         // Of a table that was read to its end all rows were seen, whatever it thinks that it has.
-        let rows = if is_whole { seen } else { rows };
-        let columns = values.into_iter().zip(&types).map(|(values, data_type)| summarize(values, *data_type, rows));
-        Ok(Seen { columns: self.by_ordinal(&ordinals, columns.collect()), rows, written })
+        let rows = if is_whole { taken.rows } else { rows };
+        let columns = self.by_ordinal(&taken.ordinals.clone(), taken.finish(rows));
+        Ok(Seen { columns, rows, written })
     }
 
     fn request(&self, look: &Look, ordinals: &[usize], (partition_count, batch_rows): (usize, usize)) -> ScanRequest {
@@ -302,6 +358,45 @@ impl TableRef {
         let mut all: Vec<Option<ColumnSummary>> = self.def.schema.columns.iter().map(|_| None).collect();
         ordinals.iter().zip(columns).for_each(|(&ordinal, column)| all[ordinal] = Some(column));
         Arc::new(all)
+    }
+}
+
+/// Values that a look has taken.
+struct Taken {
+    ordinals: Vec<usize>,
+    types: Vec<DataType>,
+    values: Vec<Vec<Value>>,
+    rows: u64,
+    /// About what they hold (known 5).
+    bytes: usize,
+}
+
+impl Taken {
+    fn new((ordinals, types): (Vec<usize>, Vec<DataType>)) -> Taken {
+        let values = types.iter().map(|_| Vec::new()).collect();
+        Taken { ordinals, types, values, rows: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, batch: &RecordBatch) {
+        assert_eq!(batch.num_columns(), self.types.len(), "a scan gives the columns that were asked for");
+        self.rows += batch.num_rows() as u64;
+        let columns = self.values.iter_mut().zip(&self.types).enumerate();
+        for (column, (values, data_type)) in columns {
+            for row in 0..batch.num_rows() {
+                let value = value_in(batch, column, row, *data_type);
+                self.bytes += size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len);
+                values.push(value.to_value());
+            }
+        }
+        if active(Fault::CHARGE_SHARED_BUFFERS) {
+            self.bytes += batch.get_array_memory_size();
+        }
+    }
+
+    /// The summaries, of so many rows.
+    fn finish(self, rows: u64) -> Vec<ColumnSummary> {
+        let columns = self.values.into_iter().zip(&self.types);
+        columns.map(|(values, data_type)| summarize(values, *data_type, rows)).collect()
     }
 }
 

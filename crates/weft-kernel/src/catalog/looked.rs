@@ -6,7 +6,7 @@
 //! ```
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_env::Env;
 use weft_env::sync::Mutex;
@@ -35,6 +35,8 @@ pub(super) struct Looked {
     pub(super) written: AtomicU64,
     /// How often somebody looked.
     pub(super) looks: AtomicU64,
+    /// Learning of it has panicked.
+    pub(super) given_up: AtomicBool,
     /// When looking may go on, by the monotonic clock.
     rests_until: AtomicU64,
     pub(super) env: Env,
@@ -57,8 +59,8 @@ impl Looked {
     pub(super) fn new(context: &TableContext) -> Looked {
         let charge = context.services.account().charge(Kept::Files, 0);
         let (env, services) = (context.env.clone(), context.services.clone());
-        let (seen, looking, written, looks, rests_until) = Default::default();
-        Looked { seen, looking, written, looks, rests_until, env, services, charge }
+        let (seen, looking, written, looks, given_up, rests_until) = Default::default();
+        Looked { seen, looking, written, looks, given_up, rests_until, env, services, charge }
     }
 
     /// What was seen, be it out of date, and how many rows were written since.

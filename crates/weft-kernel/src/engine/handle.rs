@@ -99,12 +99,13 @@ impl Engine {
         self.core.check_leads()?;
         let _urgent = self.core.services.load.urgent();
         let (mut count, mut failed) = (0, Failed::default());
+        let mut wanted = self.core.services.wanted.take_all();
         loop {
             match self.core.runner.run_one(&mut failed)? {
                 Ran::Job => count += 1,
                 Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
-                    if !self.core.keep_house(Ran::Nothing) && !self.core.look_at_columns() {
+                    if !self.core.keep_house(Ran::Nothing) && !self.core.look_at_these(&mut wanted) {
                         return failed.result().map(|()| count);
                     }
                 }

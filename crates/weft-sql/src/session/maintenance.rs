@@ -115,7 +115,8 @@ fn not_analyzed(table: &TableRef, error: Error) -> Error {
     Error::new(error.code(), message).hint(hint)
 }
 
-/// Of the tables that are named, or of all, those that the role owns.
+/// Of the tables that are named, or of all, those that the role owns. When all are meant, one that cannot be counted
+/// keeps no other from being counted; the first error is told at the end.
 fn count_columns(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
     session.in_statement(|work| {
         let counted: Vec<TableRef> = if tables.is_empty() {
@@ -126,11 +127,19 @@ fn count_columns(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
         };
         let owned: Vec<TableRef> =
             counted.into_iter().filter(|table| work.permit.check_owns_table(table).is_ok()).collect();
+        let mut failed = None;
         for table in owned {
+            work.txn.check_goes_on()?;
             let counted = table.count_columns(&mut || work.txn.check_goes_on());
-            counted.map_err(|error| not_analyzed(&table, error))?;
+            if let Err(error) = counted {
+                let error = not_analyzed(&table, error);
+                if !tables.is_empty() || error.code() == Code::QueryCanceled {
+                    return Err(error);
+                }
+                failed = failed.or(Some(error));
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     })
 }
 

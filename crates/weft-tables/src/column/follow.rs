@@ -31,21 +31,16 @@ use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
 use super::faults;
 use super::key_probe::KeyProbe;
-use super::layout::Layout;
+use super::layout::{Layout, Rows};
 use super::options::Incremental;
 use super::part::Part;
 use super::payload::{Layer, PartEntry, Payload};
 use super::row_table::{Place, RowTable};
 use super::store::Store;
+use super::together::Turnover;
 
 /// A version that the switch has in a file, and that ended beyond the cut: its key, and when it ended.
 type Ended = (Vec<u8>, Timestamp);
-
-/// Row tables after a switch.
-struct Rows {
-    active: Arc<RowTable>,
-    frozen: Vec<Arc<RowTable>>,
-}
 
 impl Store {
     /// See [`Upkeep::follow`](weft_contract::Upkeep::follow).
@@ -81,7 +76,10 @@ impl Store {
         let forgets = forgets && !active(faults::FOLLOW_BELOW_FLOOR);
         let floor = if forgets { switch.cut.max(self.shape().last_drop()) } else { before.floor };
         let floor = floor.max(before.floor);
-        self.switch_from(&before, rows.active, rows.frozen, Arc::new(columns), floor);
+        let is_new = |part: &&Arc<Part>| before.part(part.file).is_none();
+        let came: Vec<Arc<Part>> = added.iter().map(|(part, _)| part).filter(is_new).cloned().collect();
+        let turnover = Turnover { came: &came, went: &payload.removed };
+        self.switch_from(&before, rows, (Arc::new(columns), turnover), floor);
         self.set_cut(switch.cut);
         added.iter().for_each(|(part, _)| part.set_listed());
         // A follower removes no files: with the last reader the cached blocks go.

@@ -68,6 +68,13 @@ impl Site<'_> {
     }
 }
 
+/// The row tables of a layout.
+pub(crate) struct Rows {
+    pub(crate) active: Arc<RowTable>,
+    /// Oldest first.
+    pub(crate) frozen: Vec<Arc<RowTable>>,
+}
+
 /// One layout version.
 pub(crate) struct Layout {
     /// Counts the table's layouts.
@@ -104,6 +111,11 @@ impl Layout {
         }
         let message = format!("snapshot {read_ts} is too old: this node has rows from {} on", self.floor);
         Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"))
+    }
+
+    /// Its row tables, for one that differs in its column tables.
+    pub(crate) fn rows(&self) -> Rows {
+        Rows { active: self.active.clone(), frozen: self.frozen.clone() }
     }
 
     /// The column tables, by lowest key.

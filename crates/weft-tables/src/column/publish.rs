@@ -28,13 +28,14 @@ use weft_kernel::manifest::Edit;
 use super::borders::{Borders, Key, split_keys};
 use super::columns::{Columns, Placed, fault_of};
 use super::faults;
-use super::layout::Layout;
+use super::layout::{Layout, Rows};
 use super::options::Compaction;
 use super::part::Part;
 use super::payload::{Layer, Payload};
 use super::row_table::RowTable;
 use super::steps::{JobStep, job_reached};
 use super::store::Store;
+use super::together::Turnover;
 
 /// What an edit says beside files that appear and vanish.
 #[derive(Default)]
@@ -152,7 +153,9 @@ impl Store {
         let gone = outcome.row_table.map(|table| table.number);
         let frozen = layout.frozen.iter().filter(|table| Some(table.number) != gone).cloned().collect();
         let columns = Columns::new(placed, placing.borders.clone());
-        self.switch(layout.active.clone(), frozen, Arc::new(columns));
+        let went: Vec<FileId> = outcome.inputs.iter().map(|part| part.file).collect();
+        let rows = Rows { active: layout.active.clone(), frozen };
+        self.switch(rows, Arc::new(columns), Turnover { came: outcome.outputs, went: &went });
         if self.is_dropped() {
             outcome.outputs.iter().for_each(|part| part.retire());
         }

@@ -45,12 +45,12 @@ use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
 use super::faults;
 use super::file_writer::FileWriter;
-use super::layout::Layout;
+use super::layout::{Layout, Rows};
 use super::options::{Incremental, Options};
 use super::part::Part;
 use super::payload::PartSet;
 use super::row_table::RowTable;
-use super::together::Together;
+use super::together::{Together, Turnover};
 use super::unseen::Unseen;
 
 /// The table's newest definition, and what follows from it: what is written has its columns (schema 1).
@@ -165,14 +165,14 @@ impl Store {
             dropped: AtomicBool::new(false),
             is_derived: false,
             given_up: GivenUp::new(faults::FORGET_GIVEN_UP),
-            together: Together::new(context.services.account()),
+            together: Together::new(context.services.account(), &context.env),
             built: Mutex::new(Vec::new()),
             #[cfg(feature = "faults")]
             stale: Mutex::new(None),
             context,
         };
         let columns = store.open_parts(&set, recovered.cut)?;
-        store.together.note(&Columns::default(), &columns);
+        store.together.note(Turnover { came: &columns.parts, went: &[] });
         *store.layout.write() = Arc::new(Layout::new(1, empty.active.clone(), Vec::new(), Arc::new(columns)));
         Ok(store)
     }
@@ -246,9 +246,9 @@ impl Store {
     }
 
     /// Replaces the layout; the caller holds the mark lock.
-    pub(crate) fn switch(&self, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, columns: Arc<Columns>) {
+    pub(crate) fn switch(&self, rows: Rows, columns: Arc<Columns>, turnover: Turnover<'_>) {
         let before = self.layout();
-        self.switch_from(&before, active, frozen, columns, before.floor);
+        self.switch_from(&before, rows, (columns, turnover), before.floor);
         #[cfg(feature = "faults")]
         if weft_kernel::fault::active(faults::STALE_LAYOUT) {
             *self.stale.lock() = Some(before);
@@ -259,18 +259,17 @@ impl Store {
     pub(crate) fn switch_from(
         &self,
         before: &Layout,
-        active: Arc<RowTable>,
-        frozen: Vec<Arc<RowTable>>,
-        columns: Arc<Columns>,
+        Rows { active, frozen }: Rows,
+        (columns, turnover): (Arc<Columns>, Turnover<'_>),
         floor: Timestamp,
     ) {
         assert!(floor >= before.floor, "the floor never goes back (layout 7)");
         assert!(active.number >= before.active.number, "a frozen row table never becomes active again (layout 2)");
-        let changed = (!Arc::ptr_eq(&before.columns, &columns)).then(|| columns.clone());
+        assert!(turnover.is_between(&before.columns, &columns), "a switch says which files come and go (together 7)");
         let next = Layout::new(before.number + 1, active, frozen, columns).with_floor(floor);
         *self.layout.write() = Arc::new(next);
-        if let Some(columns) = changed {
-            self.together.note(&before.columns, &columns);
+        if !turnover.came.is_empty() || !turnover.went.is_empty() {
+            self.together.note(turnover);
         }
     }
 
@@ -321,7 +320,7 @@ impl Store {
         );
         let mut frozen = layout.frozen.clone();
         frozen.push(layout.active.clone());
-        self.switch(Arc::new(next), frozen, layout.columns.clone());
+        self.switch(Rows { active: Arc::new(next), frozen }, layout.columns.clone(), Turnover::default());
     }
 
     /// Whether the active row table has its size; never when row tables become columns only when they must.

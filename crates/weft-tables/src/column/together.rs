@@ -11,21 +11,33 @@
 //! 1. Each file is taken in once at most, and either waits, is in hand, or is covered, while it is in the layout.
 //! 2. What is taken in is counted, whether the file has gone since or not: `gone_rows` never forgets a row that the
 //!    summaries have and the layout lacks. With the last covered file all is forgotten.
-//! 3. Summaries are an estimate: a file that cannot be read is covered without rows. Who checks files finds the damage.
+//! 3. Summaries are an estimate: a damaged file is covered without rows. Who checks files finds the damage. A file that
+//!    cannot be read for a moment waits on, behind the others, and nobody reads for a while ([`READ_REST`]).
 //! 4. A crash loses nothing: files have their own, and all wait when the table is opened.
 //! 5. Rows of files that lack a column have there what the schema says of such rows.
 //! 6. Who asks what is known reads no file, and a step reads a bounded number of files and bytes.
+//! 7. Nothing is done under the lock of the sets that takes longer with more files: a switch says which files come and
+//!    go, and what begins anew is built beside the lock from the files that are present, while what comes and goes is
+//!    noted; under the lock it is told of that.
+//! 8. A panic while files are taken in gives them back, and nobody takes in files of this table again but ANALYZE.
+//!
+//! ```text
+//!   anew   noted: []   present 1 .. 700   built beside the lock ............   9 comes, 4 goes: noted [+9, -4]
+//!          under the lock: +9, -4, and it is the one where files are taken in
+//! ```
 //!
 //! Concurrency: a switch notes, under the mark lock, which files come and go, and reads none. One thread at a time
 //! merges, beside the lock; others take what there is.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use weft_env::sync::Mutex;
-use weft_format::summary::constant;
-use weft_format::{ColumnStats, ColumnSummary, FileId, Result, RowCodec, Schema};
+use weft_env::{Env, catch_panic};
+use weft_format::summary::{constant, scattered};
+use weft_format::{Code, ColumnStats, ColumnSummary, Error, FileId, Result, RowCodec, Schema};
 use weft_kernel::account::{Account, Charge, Kept};
 use weft_kernel::fault::active;
 
@@ -37,6 +49,10 @@ use super::part::Part;
 const STEP_PARTS_MAX: usize = 16;
 /// Bytes that a step reads, but of its first file.
 const STEP_BYTES_MAX: u64 = 4 << 20;
+/// Files that have gone since they began to wait, and are passed over in a step.
+const STEP_GONE_MAX: usize = 1_024;
+/// After a read that failed nobody reads for so long.
+const READ_REST: Duration = Duration::from_secs(5);
 /// Of so many rows that were taken in one may be gone.
 const GONE_SHARE: u64 = 5;
 
@@ -47,8 +63,30 @@ pub(crate) struct Together {
     merging: Mutex<()>,
     /// Somebody has planned with it: before that nobody merges for later.
     is_asked_for: AtomicBool,
+    /// Taking in files has panicked (together 8).
+    given_up: AtomicBool,
+    /// When files may be read again, by the monotonic clock.
+    rests_until: AtomicU64,
     /// Set under `merging`.
     charge: Charge,
+    env: Env,
+}
+
+/// Files that a switch brings into the layout, and those that leave it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Turnover<'a> {
+    pub(crate) came: &'a [Arc<Part>],
+    pub(crate) went: &'a [FileId],
+}
+
+impl Turnover<'_> {
+    /// Whether it is all that two layouts differ in.
+    pub(crate) fn is_between(&self, before: &Columns, after: &Columns) -> bool {
+        let comes = |part: &Arc<Part>| before.part(part.file).is_none() && after.part(part.file).is_some();
+        let goes = |file: &FileId| before.part(*file).is_some() && after.part(*file).is_none();
+        let adds_up = before.parts.len() + self.came.len() == after.parts.len() + self.went.len();
+        adds_up && self.came.iter().all(comes) && self.went.iter().all(goes)
+    }
 }
 
 #[derive(Default)]
@@ -58,13 +96,22 @@ struct Sets {
     next: Option<Known>,
     /// So many were made.
     made: u64,
+    /// What came and went while one is built beside the lock.
+    noted: Option<Vec<Noted>>,
+}
+
+enum Noted {
+    Came(Arc<Part>),
+    Went(FileId),
 }
 
 #[derive(Default)]
 struct Known {
     /// Told apart from what was there before it.
     number: u64,
-    waiting: BTreeMap<FileId, Arc<Part>>,
+    waiting: HashMap<FileId, Arc<Part>>,
+    /// The order in which those that wait are taken; some of these have gone since.
+    queue: VecDeque<FileId>,
     in_hand: HashSet<FileId>,
     /// Files that were taken in, with their rows.
     covered: HashMap<FileId, u64>,
@@ -73,7 +120,7 @@ struct Known {
     columns: Arc<Vec<ColumnSummary>>,
     /// The same with what files lack, of so many columns.
     shown: Option<(usize, Arc<Vec<ColumnSummary>>)>,
-    ranges: Ranges,
+    ranges: Arc<Ranges>,
 }
 
 /// The lowest and highest values of columns, of all files that came since they were counted anew.
@@ -102,29 +149,34 @@ impl Ranges {
 }
 
 impl Together {
-    pub(crate) fn new(account: &Arc<Account>) -> Together {
-        let charge = account.charge(Kept::Files, 0);
-        let (sets, merging, is_asked_for) = Default::default();
-        Together { sets, merging, is_asked_for, charge }
+    pub(crate) fn new(account: &Arc<Account>, env: &Env) -> Together {
+        let (charge, env) = (account.charge(Kept::Files, 0), env.clone());
+        let (sets, merging, is_asked_for, given_up, rests_until) = Default::default();
+        Together { sets, merging, is_asked_for, given_up, rests_until, charge, env }
     }
 
     /// The layout has other files than before. The caller holds the mark lock.
-    pub(crate) fn note(&self, before: &Columns, after: &Columns) {
+    pub(crate) fn note(&self, turnover: Turnover<'_>) {
+        let Turnover { came, went } = turnover;
         let mut sets = self.sets.lock();
-        for part in after.parts.iter().filter(|part| before.part(part.file).is_none()) {
+        for part in scattered(came.len()).map(|at| &came[at]) {
             sets.each(|known| known.come(part));
         }
-        for part in before.parts.iter().filter(|part| after.part(part.file).is_none()) {
-            sets.each(|known| known.go(part.file));
+        for file in went {
+            sets.each(|known| known.go(*file));
+        }
+        if let Some(noted) = &mut sets.noted {
+            noted.extend(came.iter().cloned().map(Noted::Came));
+            noted.extend(went.iter().copied().map(Noted::Went));
         }
         if sets.now.is_empty() {
-            sets.now = sets.fresh();
+            sets.now = Known { number: sets.next_number(), ..Known::default() };
             sets.next = None;
         }
     }
 
     /// The lowest and highest values.
-    pub(crate) fn ranges(&self) -> Ranges {
+    pub(crate) fn ranges(&self) -> Arc<Ranges> {
         self.sets.lock().now.ranges.clone()
     }
 
@@ -135,71 +187,129 @@ impl Together {
 
     /// Whether a step would do something.
     pub(crate) fn is_behind(&self) -> bool {
+        if self.given_up.load(Ordering::Relaxed) || self.rests() {
+            return false;
+        }
         let sets = self.sets.lock();
         sets.next.is_some() || !sets.now.waiting.is_empty() || sets.now.is_stale()
+    }
+
+    /// Whether a read failed a moment ago.
+    fn rests(&self) -> bool {
+        let until = self.rests_until.load(Ordering::Relaxed);
+        until > 0 && self.env.clock.monotonic_nanos() < until
     }
 
     /// Takes in some of the files that wait, unless somebody else does. `present` gives the files of the present
     /// layout.
     pub(crate) fn catch_up(&self, present: &dyn Fn() -> Arc<Columns>) {
-        if let Some(_merging) = self.merging.try_lock() {
-            self.step(present);
+        let Some(_merging) = self.merging.try_lock() else { return };
+        if self.is_behind() && self.step(present).is_err() {
+            let until = self.env.clock.monotonic_nanos().saturating_add(READ_REST.as_nanos() as u64);
+            self.rests_until.store(until, Ordering::Relaxed);
         }
     }
 
-    /// Takes in all files of the present layout anew, and asks between steps whether to go on.
+    /// Takes in all files of the present layout anew, and asks between steps whether to go on. After a read that failed
+    /// what was known is told on.
     pub(crate) fn renew(
         &self,
         present: &dyn Fn() -> Arc<Columns>,
         goes_on: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        self.sets.lock().begin_anew(&present());
+        self.given_up.store(false, Ordering::Relaxed);
+        {
+            let _merging = self.merging.lock();
+            self.begin_anew(present);
+        }
         while self.sets.lock().next.is_some() {
             goes_on()?;
             let _merging = self.merging.lock();
-            self.step(present);
+            self.step(present)?;
         }
         Ok(())
     }
 
-    /// Together 6. The caller holds `merging`.
-    fn step(&self, present: &dyn Fn() -> Arc<Columns>) {
-        let mut sets = self.sets.lock();
-        if sets.now.is_stale() && sets.next.is_none() {
-            sets.begin_anew(&present());
-        }
-        let target = sets.target();
-        let (parts, number) = (target.take_waiting(), target.number);
-        let mut columns = target.columns.to_vec();
-        drop(sets);
-        for part in &parts {
-            add_part(&mut columns, part);
-        }
-        let mut sets = self.sets.lock();
-        // What it was merged into may be gone: then its files wait where they are now, or are gone as well.
-        if let Some(known) = sets.numbered(number) {
-            parts.iter().for_each(|part| known.cover(part));
-            if !parts.is_empty() {
-                (known.columns, known.shown) = (Arc::new(columns), None);
+    /// Together 7. The caller holds `merging`.
+    fn begin_anew(&self, present: &dyn Fn() -> Arc<Columns>) {
+        self.sets.lock().noted = Some(Vec::new());
+        // What a switch brings from here on is noted, and it may be present as well: that changes nothing.
+        let columns = present();
+        let mut next = Known::default();
+        scattered(columns.parts.len()).for_each(|at| next.come(&columns.parts[at]));
+        let before = {
+            let mut sets = self.sets.lock();
+            for noted in sets.noted.take().unwrap_or_default() {
+                match noted {
+                    Noted::Came(part) => next.come(&part),
+                    Noted::Went(file) => next.go(file),
+                }
             }
+            next.number = sets.next_number();
+            let next = if next.is_empty() { None } else { Some(next) };
+            std::mem::replace(&mut sets.next, next)
+        };
+        // Beside the lock: it may have many files.
+        drop(before);
+    }
+
+    /// Together 6. The caller holds `merging`. An error: of a read that may not fail the next time, or of a panic.
+    fn step(&self, present: &dyn Fn() -> Arc<Columns>) -> Result<()> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(Error::internal("taking in files has panicked before"));
         }
-        sets.finish();
-        self.charge.set(sets.memory_bytes());
+        let is_stale = {
+            let sets = self.sets.lock();
+            sets.now.is_stale() && sets.next.is_none()
+        };
+        if is_stale {
+            self.begin_anew(present);
+        }
+        let (parts, number, columns) = {
+            let mut sets = self.sets.lock();
+            let target = sets.target();
+            (target.take_waiting(), target.number, target.columns.clone())
+        };
+        let merged = catch_panic(|| merge(&columns, &parts)).unwrap_or_else(|panic| {
+            self.given_up.store(true, Ordering::Relaxed);
+            Merged { columns: Vec::new(), taken: 0, error: Some(Error::internal(panic)) }
+        });
+        let before = {
+            let mut sets = self.sets.lock();
+            // What it was merged into may be gone: then its files wait where they are now, or are gone as well.
+            if let Some(known) = sets.numbered(number) {
+                let (taken, left) = parts.split_at(merged.taken);
+                taken.iter().for_each(|part| known.cover(part));
+                left.iter().for_each(|part| known.give_back(part));
+                if !taken.is_empty() {
+                    (known.columns, known.shown) = (Arc::new(merged.columns), None);
+                }
+            }
+            let before = sets.finish();
+            self.charge.set(sets.memory_bytes());
+            before
+        };
+        drop(before);
+        merged.error.map_or(Ok(()), Err)
     }
 
     /// The summaries, of all columns of a table of this schema (together 5).
     pub(crate) fn columns(&self, schema: &Schema, codec: &RowCodec) -> Arc<Vec<ColumnSummary>> {
         self.is_asked_for.store(true, Ordering::Relaxed);
-        let mut sets = self.sets.lock();
-        let (known, count) = (&mut sets.now, schema.columns.len());
-        match &known.shown {
-            Some((columns, shown)) if *columns == count => shown.clone(),
-            _ => {
-                let shown = with_lacking(&known.columns, schema, codec);
-                known.shown = Some((count, shown.clone()));
-                shown
+        let count = schema.columns.len();
+        let columns = {
+            let sets = self.sets.lock();
+            match &sets.now.shown {
+                Some((columns, shown)) if *columns == count => return shown.clone(),
+                _ => sets.now.columns.clone(),
             }
+        };
+        let shown = with_lacking(&columns, schema, codec);
+        let mut sets = self.sets.lock();
+        if Arc::ptr_eq(&sets.now.columns, &columns) {
+            sets.now.shown = Some((count, shown.clone()));
         }
+        shown
     }
 }
 
@@ -227,9 +337,9 @@ fn with_lacking(columns: &Arc<Vec<ColumnSummary>>, schema: &Schema, codec: &RowC
 }
 
 impl Sets {
-    fn fresh(&mut self) -> Known {
+    fn next_number(&mut self) -> u64 {
         self.made += 1;
-        Known { number: self.made, ..Known::default() }
+        self.made
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut Known)) {
@@ -246,18 +356,10 @@ impl Sets {
         std::iter::once(&mut self.now).chain(&mut self.next).find(|known| known.number == number)
     }
 
-    /// A switch is noted before or after this, whatever it has changed: noting it again changes nothing.
-    fn begin_anew(&mut self, present: &Columns) {
-        let mut next = self.fresh();
-        present.parts.iter().for_each(|part| next.come(part));
-        self.next = Some(next);
-    }
-
-    /// What has all files is told of.
-    fn finish(&mut self) {
-        if let Some(next) = self.next.take_if(|next| next.waiting.is_empty() && next.in_hand.is_empty()) {
-            self.now = next;
-        }
+    /// What has all files is told of; what was told of before, to be dropped beside the lock.
+    fn finish(&mut self) -> Option<Known> {
+        let next = self.next.take_if(|next| next.waiting.is_empty() && next.in_hand.is_empty())?;
+        Some(std::mem::replace(&mut self.now, next))
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -270,12 +372,16 @@ impl Known {
         let file = part.file;
         let is_known = self.covered.contains_key(&file) || self.in_hand.contains(&file);
         if !is_known && self.waiting.insert(file, part.clone()).is_none() {
-            self.ranges.add(part);
+            self.queue.push_back(file);
+            Arc::make_mut(&mut self.ranges).add(part);
         }
     }
 
     fn go(&mut self, file: FileId) {
-        self.waiting.remove(&file);
+        if self.waiting.remove(&file).is_some() && self.queue.len() > self.waiting.len() * 2 + STEP_GONE_MAX {
+            // Once for as many as have gone.
+            self.queue.retain(|file| self.waiting.contains_key(file));
+        }
         self.in_hand.remove(&file);
         if let Some(rows) = self.covered.remove(&file)
             && !active(faults::SUMMARY_OUTLIVES_PART)
@@ -289,21 +395,29 @@ impl Known {
         self.covered.is_empty() && self.waiting.is_empty() && self.in_hand.is_empty()
     }
 
-    /// Some of those that wait, old ones and new ones.
+    /// Some of those that wait, the first in the queue.
     fn take_waiting(&mut self) -> Vec<Arc<Part>> {
-        let every = self.waiting.len().div_ceil(STEP_PARTS_MAX).max(1);
-        let mut bytes = 0;
-        let fits = |part: &&Arc<Part>| {
-            let fits = bytes < STEP_BYTES_MAX;
+        assert!(self.waiting.len() <= self.queue.len(), "what waits is in the queue");
+        let (mut taken, mut bytes, mut gone) = (Vec::new(), 0, 0);
+        while taken.len() < STEP_PARTS_MAX && bytes < STEP_BYTES_MAX && gone < STEP_GONE_MAX {
+            let Some(file) = self.queue.pop_front() else { break };
+            let Some(part) = self.waiting.remove(&file) else {
+                gone += 1;
+                continue;
+            };
             bytes += part.table.summaries_bytes();
-            fits
-        };
-        let taken: Vec<Arc<Part>> = self.waiting.values().step_by(every).take_while(fits).cloned().collect();
-        for part in &taken {
-            self.waiting.remove(&part.file);
-            self.in_hand.insert(part.file);
+            self.in_hand.insert(file);
+            taken.push(part);
         }
         taken
+    }
+
+    /// It was not taken in, and waits again, behind the others.
+    fn give_back(&mut self, part: &Arc<Part>) {
+        if self.in_hand.remove(&part.file) {
+            self.waiting.insert(part.file, part.clone());
+            self.queue.push_back(part.file);
+        }
     }
 
     /// The summaries have it from now on.
@@ -330,17 +444,44 @@ impl Known {
         let columns = of(&self.columns) + shown.map_or(0, |(_, shown)| of(shown));
         let ranges: usize =
             self.ranges.merged.iter().map(|stats| size_of::<ColumnStats>() + stats.memory_bytes()).sum();
-        (columns + ranges + self.covered.capacity() * size_of::<(FileId, u64)>()) as u64
+        let waiting = self.waiting.capacity() * size_of::<(FileId, Arc<Part>)>();
+        let files = self.covered.capacity() * size_of::<(FileId, u64)>() + self.queue.capacity() * size_of::<FileId>();
+        (columns + ranges + waiting + files) as u64
     }
 }
 
-fn add_part(columns: &mut Vec<ColumnSummary>, part: &Part) {
+/// Summaries with those of some files.
+struct Merged {
+    columns: Vec<ColumnSummary>,
+    /// So many files are in.
+    taken: usize,
+    /// Why not all.
+    error: Option<Error>,
+}
+
+fn merge(columns: &[ColumnSummary], parts: &[Arc<Part>]) -> Merged {
+    assert!(!active(faults::PANIC_IN_MERGE), "planted");
+    let mut columns = columns.to_vec();
+    for (taken, part) in parts.iter().enumerate() {
+        if let Err(error) = add_part(&mut columns, part) {
+            return Merged { columns, taken, error: Some(error) };
+        }
+    }
+    Merged { columns, taken: parts.len(), error: None }
+}
+
+fn add_part(columns: &mut Vec<ColumnSummary>, part: &Part) -> Result<()> {
     if active(faults::MERGE_FORGETS_PART) && !columns.is_empty() {
-        return;
+        return Ok(());
     }
     let times = if active(faults::MERGE_COUNTS_TWICE) { 2 } else { 1 };
-    // Together 3.
-    let Ok(Some(summaries)) = part.table.summaries() else { return };
+    let summaries = match part.table.summaries() {
+        Ok(Some(summaries)) => summaries,
+        Ok(None) => return Ok(()),
+        // Together 3.
+        Err(error) if error.code() == Code::DataCorrupted || active(faults::COVER_UNREADABLE) => return Ok(()),
+        Err(error) => return Err(error),
+    };
     for _ in 0..times {
         for (ordinal, summary) in summaries.iter().enumerate() {
             match columns.get_mut(ordinal) {
@@ -349,4 +490,5 @@ fn add_part(columns: &mut Vec<ColumnSummary>, part: &Part) {
             }
         }
     }
+    Ok(())
 }

@@ -24,6 +24,7 @@ use super::part::Part;
 use super::replace::replaces;
 use super::row_table::Place;
 use super::store::Store;
+use super::together::Turnover;
 
 /// How many young marks a part collects before those behind the horizon are dropped from the list.
 const YOUNG_MARKS_MAX: usize = 4096;
@@ -178,7 +179,8 @@ impl Store {
         assert!(attached.iter().all(has_commit), "a part enters the layout with the timestamp of its commit");
         let before = self.layout();
         let columns = before.columns.with(attached);
-        self.switch(before.active.clone(), before.frozen.clone(), Arc::new(columns));
+        let turnover = Turnover { came: attached, went: &[] };
+        self.switch(before.rows(), Arc::new(columns), turnover);
     }
 
     /// The parts that an attachment names: which this process has built and kept open, or which are opened now.
