@@ -64,9 +64,13 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::REMOVE_AFTER_CLOSE,
         Fault::HOUSE_STOPS_AT_ERROR,
         Fault::LOOK_AGAIN,
+        Fault::CHARGE_SHARED_BUFFERS,
+        Fault::WAKE_WHILE_RESTING,
         Fault::NONSENSE_COLUMNS,
         faults::SAMPLE_BEGINNING,
         faults::LEAVE_OUT_LACKING,
+        faults::COVER_UNREADABLE,
+        faults::FORGET_NOTED,
     ];
     row::faults::ALL.contains(&fault)
         || fault.name().starts_with("INDEX_")

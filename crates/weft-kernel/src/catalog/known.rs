@@ -55,10 +55,8 @@ const LOOK_BYTES_MAX: usize = 32 << 20;
 const COUNT_ROWS_MAX: u64 = 2 << 20;
 /// So many, unless they have more bytes than [`SAMPLE_BYTES_MAX`].
 const SAMPLE_ROWS: u64 = 32_768;
-/// Stretches that these are of.
-const SAMPLE_STRETCHES: usize = 1_024;
-/// Rows of a batch of them.
-const SAMPLE_BATCH_ROWS: usize = 64;
+/// Rows of a batch of them: each stretch gives one at least, so there are 1,024 stretches.
+const SAMPLE_BATCH_ROWS: u64 = 32;
 /// ANALYZE ends when values of so many bytes were read.
 const SAMPLE_BYTES_MAX: usize = 64 << 20;
 /// Rows of a batch of a count of all.
@@ -226,6 +224,11 @@ impl TableRef {
         Ok(false)
     }
 
+    /// As if a look had ended now; for tests.
+    pub fn rest_now(&self) {
+        self.shared.looked.rest_after(self.shared.looked.env.clock.monotonic_nanos());
+    }
+
     /// Learning of it has panicked.
     pub(crate) fn learn_no_more(&self) {
         self.shared.looked.given_up.store(true, Ordering::Relaxed);
@@ -237,7 +240,7 @@ impl TableRef {
         self.count_columns_up_to(COUNT_ROWS_MAX, goes_on)
     }
 
-    /// The same; says itself which number of rows is very many.
+    /// The same; says itself which number of rows is very many. Of a table of more it reads no more than that.
     pub fn count_columns_up_to(&self, rows_max: u64, goes_on: GoesOn<'_>) -> Result<()> {
         self.shared.looked.given_up.store(false, Ordering::Relaxed);
         self.each_files(|files| files.renew(goes_on)).into_iter().collect::<Result<()>>()?;
@@ -254,7 +257,7 @@ impl TableRef {
         };
         // Known 6.
         let is_counted = self.table.statistics().row_count <= rows_max;
-        looked.keep(if is_counted { self.count(goes_on)? } else { self.sample(goes_on)? });
+        looked.keep(if is_counted { self.count(goes_on)? } else { self.sample(rows_max, goes_on)? });
         Ok(())
     }
 
@@ -279,22 +282,24 @@ impl TableRef {
     }
 
     /// Many stretches, one after another, so that only one is open. The caller holds `looking`.
-    fn sample(&self, goes_on: GoesOn<'_>) -> Result<Seen> {
+    fn sample(&self, rows_max: u64, goes_on: GoesOn<'_>) -> Result<Seen> {
         let rows = self.table.statistics().row_count;
         let written = self.shared.looked.written.load(Ordering::Relaxed);
         let mut taken = Taken::new(self.looked_columns());
         let look = self.horizon().look();
-        let request = self.request(&look, &taken.ordinals, (SAMPLE_STRETCHES, SAMPLE_BATCH_ROWS));
-        let Sample { output, mut is_whole } = self.table.sample(&self.def.schema, request, SAMPLE_STRETCHES)?;
-        let share = SAMPLE_ROWS.div_ceil(output.partitions.len().max(1) as u64);
+        let most = SAMPLE_ROWS.min(rows_max);
+        let stretches = (most / SAMPLE_BATCH_ROWS).max(1) as usize;
+        let request = self.request(&look, &taken.ordinals, (stretches, SAMPLE_BATCH_ROWS as usize));
+        let Sample { output, mut is_whole } = self.table.sample(&self.def.schema, request, stretches)?;
+        let share = most.div_ceil(output.partitions.len().max(1) as u64);
         for mut partition in output.partitions {
             let end = taken.rows + share;
             loop {
-                goes_on()?;
                 if taken.rows >= end || taken.bytes >= SAMPLE_BYTES_MAX {
                     is_whole = false;
                     break;
                 }
+                goes_on()?;
                 let Some(batch) = partition.next()? else { break };
                 taken.push(&batch);
             }

@@ -7,8 +7,8 @@
 //!
 //! 1. It ends soon after the engine is told to stop.
 //! 2. After a panic nobody looks at that table again, but ANALYZE: it would panic each time that a query is planned.
-//! 3. Who runs all jobs learns of the tables that were wanted when he began, and of no others: where queries are planned
-//!    all the time some table is always wanted.
+//! 3. Who runs all jobs learns of the tables that were wanted when he began, and of no others: where queries are
+//!    planned all the time some table is always wanted.
 //! 4. The thread of an engine that follows ends with the engine, not with what follows: as long as queries run in it
 //!    they are planned by what it sees. It holds the engine's parts and not the engine, so nobody waits for himself.
 //! 5. It knows less afterwards, or more, and never fails: what it says is an estimate (known 3).

@@ -32,6 +32,7 @@ faults! {
     MERGE_COUNTS_TWICE "The summaries of a table have the values of each file twice.";
     SUMMARY_OUTLIVES_PART "The summaries of a table do not note that rows which they have are gone.";
     SAMPLE_BEGINNING "A sample of a table is of its first rows, and not from all over it.";
+    FORGET_NOTED "Files that come and go while summaries are begun anew are not noted.";
     COVER_UNREADABLE "A file that could not be read for a moment counts as taken in.";
     LEAVE_OUT_LACKING "The summaries of a column are of the files alone that have it.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";

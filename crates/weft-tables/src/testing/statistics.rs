@@ -6,6 +6,8 @@
 //!   somebody looks                  the days' histogram spans all · planned again: nobody looks twice
 //!   2,000 rows more                 nobody looks, but a later day has its share of the rows that came
 //!   6,000 rows more                 somebody looks, once the rest after a look is over
+//!   while a look rests              whoever plans wakes nobody
+//!   12,000 texts of 500 bytes       a look has them all, though batches share one buffer
 //!   ANALYZE                         stopped: what was known stays · all rows are counted
 //!   in files, a column added        the files tell, and rows that lack the column have its default
 //! ```
@@ -24,6 +26,8 @@ use weft_kernel::{Engine, EngineOptions, KnownColumns, NewTable, TableRef};
 const ROWS: i64 = 24_000;
 /// Rows of a day.
 const DAY_ROWS: i64 = 100;
+/// Texts of 500 bytes, each twice: fewer rows than a look reads, and fewer bytes.
+const TEXTS: i64 = 12_000;
 /// The ordinal of the days.
 const DAY: usize = 1;
 
@@ -37,6 +41,8 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path) {
     looked_at_once(&engine);
     grown(&engine, env);
     counted(&engine);
+    sampled(&engine);
+    all_texts(&engine, method);
     if table_of(&engine).table.summaries().is_some() {
         in_files(&engine);
     }
@@ -131,8 +137,12 @@ fn grown(engine: &Arc<Engine>, env: &Env) {
     look(engine);
     assert_eq!(table_of(engine).look_count(), 1, "a tenth has changed: nobody looks again (known 2)");
     insert(engine, ROWS + 2_000..ROWS + 8_000, None);
+    // A look that has just ended rests for a second at least.
+    table_of(engine).rest_now();
     known(engine);
+    assert!(!engine.look_at_columns(), "nobody is woken while looks at the table rest (known 4)");
     env.clock.sleep(Duration::from_secs(3_600));
+    known(engine);
     look(engine);
     assert_eq!(table_of(engine).look_count(), 2, "a third has changed");
     let known_now = known(engine);
@@ -154,6 +164,52 @@ fn counted(engine: &Arc<Engine>) {
     assert_eq!((summary.rows() as i64, summary.null_share()), (ROWS + 8_000, 0.0), "all rows were counted");
     let days = ((ROWS + 8_000) / DAY_ROWS) as f64;
     assert!(summary.distinct().is_some_and(|found| (found / days - 1.0).abs() < 0.12), "{:?}", summary.distinct());
+}
+
+/// Of very many rows ANALYZE reads some, from all over them.
+fn sampled(engine: &Arc<Engine>) {
+    let (table, mut asked) = (table_of(engine), 0);
+    let looks = table.look_count();
+    let mut goes_on = || {
+        asked += 1;
+        Ok(())
+    };
+    table.count_columns_up_to(2_000, &mut goes_on).expect("nobody stops it");
+    assert_eq!(table.look_count(), looks + 1);
+    assert!(asked < 200, "2,000 rows are no {asked} batches (known 6)");
+    let known_now = known(engine);
+    let (summary, days) = (day(&known_now), (ROWS + 8_000) / DAY_ROWS);
+    assert_eq!(summary.rows() as i64, ROWS + 8_000, "the summary is of all rows");
+    let half = summary.below_share(ValueRef::Int(days / 2), false).expect("days have an order");
+    assert!((half - 0.5).abs() < 0.1, "half of the rows are before day {} of {days}: {half}", days / 2);
+    // A stretch may be a quarter of the table.
+    let ends = [days / 10, days * 7 / 10].map(|day_no| summary.histogram().covers(ValueRef::Int(day_no)));
+    assert_eq!(ends, [true, true], "what is read is from all over the table");
+}
+
+/// Many batches of one buffer are charged once (known 5).
+fn all_texts(engine: &Arc<Engine>, method: &Arc<dyn Method>) {
+    let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
+    let columns = vec![column("k", DataType::BigInt), column("v", DataType::Text)];
+    let mut txn = engine.begin().expect("begins");
+    txn.create_table(NewTable::new("texts", Schema::new(columns, vec![0]), method.name())).expect("creates");
+    txn.commit().expect("commits");
+    let mut txn = engine.begin().expect("begins");
+    let table = txn.table("texts").expect("the table is there");
+    for key in 0..TEXTS {
+        let text = format!("{:0500}", key / 2);
+        txn.insert(&table, &table.codec.encode([ValueRef::Int(key), ValueRef::Text(&text)])).expect("a new key");
+    }
+    txn.commit().expect("commits");
+    assert!(table.known_columns().column(1).is_none());
+    look(engine);
+    let known_now = table.known_columns();
+    let texts = known_now.column(1).expect("somebody has looked");
+    assert_eq!(
+        (texts.rows() as i64, texts.distinct()),
+        (TEXTS, Some((TEXTS / 2) as f64)),
+        "a look has all of few rows"
+    );
 }
 
 fn in_files(engine: &Arc<Engine>) {

@@ -270,3 +270,44 @@ fn who_finds_no_database_is_told_so() {
     assert_eq!(joined.err().unwrap().code(), Code::CannotConnectNow);
     assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0, "nothing is made there");
 }
+
+/// The thread that looks at columns ends with the last who has the engine, not with what follows.
+#[test]
+fn the_thread_that_looks_ends_with_the_engine() {
+    let scratch = Scratch::new("looks-and-ends");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    let methods = vec![Arc::new(MemoryMethod) as Arc<dyn crate::method::Method>];
+    let options = EngineOptions { workers: 1, ..by_hand() };
+    let follower = Follower::join(Env::real(), scratch.path(), methods, options, &|| writer.announced()).unwrap();
+    let engine = follower.engine().clone();
+    drop(follower);
+    let is_wanted = |engine: &Engine| {
+        engine.core.services.want_columns(weft_format::TableId(999));
+        (0..1_000).all(|_| {
+            engine.core.env.clock.sleep(std::time::Duration::from_millis(5));
+            !engine.core.services.wanted.want(weft_format::TableId(999))
+        })
+    };
+    assert!(!is_wanted(&engine), "as long as somebody plans in it somebody looks");
+    let core = Arc::downgrade(&engine.core);
+    drop(engine);
+    assert!(core.upgrade().is_none(), "with the engine the thread ends");
+}
+
+/// Where queries are planned all the time some table is always wanted: who runs all jobs comes to an end.
+#[test]
+fn who_runs_all_jobs_looks_at_what_was_wanted_before() {
+    let scratch = Scratch::new("looks-before");
+    let engine = open(&scratch);
+    let services = &engine.core.services;
+    let (early, late) = (weft_format::TableId(998), weft_format::TableId(999));
+    services.want_columns(early);
+    let mut wanted = services.wanted.take_all();
+    services.want_columns(late);
+    let turns = (0..10).take_while(|_| engine.core.look_at_these(&mut wanted)).count();
+    assert_eq!((turns, services.wanted.take()), (1, Some(late)));
+    services.want_columns(early);
+    engine.run_jobs().unwrap();
+    assert_eq!(services.wanted.take(), None);
+}
