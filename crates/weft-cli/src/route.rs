@@ -21,7 +21,8 @@ use crate::serve::{Asked, Signals, given_identity};
 pub(crate) const HELP: &str = "\
 Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT] [OPTION]...
 
-  --writer HOST:PORT         who writes: weft serve DIR
+  --writer HOST:PORT         who writes: weft serve DIR. When a node is promoted it takes the writer's place; who
+                             writes is found with WEFT_PROBE_PASSWORD, or --auth trust
   --node HOST:PORT           who reads: weft serve --follow DIR; as often as there are nodes
   --listen ADDRESS:PORT      where clients come in [127.0.0.1:6432]
   --auth password|trust      password: asked of the client (under TLS, or from this machine), the servers' by SCRAM;
@@ -35,7 +36,9 @@ Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADD
   --when-late writer|wait|fail   what becomes of a read whose node does not show in time what it must [writer]
   --late-after TIME          how long it waits for its node, ms [100]
   --age-max TIME             a node whose data is older gets no reads, ms [10000]
-  --probe-user NAME          who looks at the nodes [weft]; the password is in WEFT_PROBE_PASSWORD
+  --silence-max TIME         sessions leave a node that says nothing for so long, ms [10000]
+  --writer-wait TIME         how long clients wait for a writer that is not there, ms [5000]
+  --probe-user NAME          who looks at the servers [weft]; the password is in WEFT_PROBE_PASSWORD
   --probe-every TIME         how often, ms [500]
   --max-connections N        clients at a time [1000]
   --tell                     a notice tells where each statement ran
@@ -95,6 +98,8 @@ fn options(arguments: &mut Arguments) -> Result<Options, Failure> {
     options.when_late = word(arguments, "--when-late", &ends)?;
     options.late_after = Duration::from_millis(arguments.number("--late-after", 100)?);
     options.age_max = Duration::from_millis(arguments.number("--age-max", 10_000)?);
+    options.silence_max = Duration::from_millis(arguments.number("--silence-max", 10_000)?);
+    options.writer_wait = Duration::from_millis(arguments.number("--writer-wait", 5_000)?);
     options.probe_every = Duration::from_millis(arguments.number("--probe-every", 500)?);
     let user = arguments.option("--probe-user")?.unwrap_or_else(|| "weft".into());
     options.probe = (user, std::env::var("WEFT_PROBE_PASSWORD").ok().filter(|password| !password.is_empty()));

@@ -35,7 +35,7 @@ pub use fs::{DirLock, File, Fs, OpenMode, absolute};
 pub use handles::{GivingWay, HandleCounters, Handles, is_out_of_handles};
 pub use limits::raise_open_files;
 pub use rng::Rng;
-pub use socket::{have_ended, keep_asking, receive_arrived};
+pub use socket::{has_ended_silently, have_ended, keep_asking, receive_arrived};
 pub use spawn::{JoinHandle, Spawn, catch_panic};
 pub use traffic::{Traffic, thread_traffic};
 

@@ -15,7 +15,7 @@ use crate::{health, startup};
 
 /// Virtual memory for the stack of a session's thread, bytes: statements nest deep, and what is not touched is free.
 const STACK_BYTES: usize = 8 << 20;
-/// How often a look is taken at clients whose statements run.
+/// How often a look is taken at clients whose statements run, and at those that have not logged in.
 const GONE_PERIOD: Duration = Duration::from_millis(250);
 /// How long sessions may take to end when the router does.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
@@ -52,6 +52,7 @@ impl Router {
         let look = move || {
             while !looking.is_closing() {
                 thread::sleep(GONE_PERIOD);
+                looking.end_late();
                 if let Err(error) = looking.end_gone() {
                     looking.options.log.error("sockets", &[("message", &error)]);
                 }
@@ -121,7 +122,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 
 fn serve(shared: &Arc<Shared>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let socket = Socket::Tcp(stream);
+    let socket = Socket::from(stream);
     // Without these a client that has gone would hold its thread for ever.
     let _ = socket.set_write_timeout(Some(WRITE_TIME));
     let _ = socket.keep_asking(IDLE_TIME);

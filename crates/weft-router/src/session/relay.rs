@@ -167,6 +167,7 @@ impl<'a> Relay<'a> {
     fn answers(&mut self) -> Result<(), Stop> {
         while !self.queue.is_empty() {
             let Ok(Some(frame)) = self.backend.receive() else { return Err(Stop::Lost) };
+            let is_node = self.backend.is_node();
             let body = self.backend.client.channel().body(&frame);
             let is_own = matches!(
                 (frame.tag, self.queue.front()),
@@ -175,7 +176,7 @@ impl<'a> Relay<'a> {
             if frame.tag == b'E' {
                 let report = Report::read(body);
                 return_if_no_answer(&report, self.is_no_answer.filter(|_| !self.sent))?;
-                if report.severity() != "ERROR" && self.backend.attached.is_some() {
+                if report.severity() != "ERROR" && is_node {
                     return Err(Stop::Lost);
                 }
             }

@@ -203,6 +203,10 @@ impl Visitor for Looking {
         match table {
             TableFactor::Function { name, .. } | TableFactor::Table { name, args: Some(_), .. } => {
                 let name = name.to_string().to_lowercase();
+                if name.ends_with("set_config") {
+                    let reason = "it calls set_config beside something else";
+                    return ControlFlow::Break(Routed { kind: Kind::Sticks, reason });
+                }
                 self.name(name.strip_prefix("pg_catalog.").unwrap_or(&name))
             }
             // The past: nodes keep what their files have, the writer what was promised.

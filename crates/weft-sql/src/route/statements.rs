@@ -142,13 +142,15 @@ fn begin(modes: &[TransactionMode]) -> Routed {
     let is = |wanted: &dyn Fn(&TransactionMode) -> bool| modes.iter().any(wanted);
     let read_only = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadOnly)));
     let read_write = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadWrite)));
-    // A node reads a state that was; that it is one of a serial order with what the writer commits is not claimed.
-    let serializable =
-        is(&|mode| matches!(mode, TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable)));
-    match read_only && !read_write && !serializable {
+    match read_only && !read_write && !is(&is_serializable) {
         true => Routed::new(Kind::Begin { reads: true }, "a transaction that only reads"),
         false => Routed::new(Kind::Begin { reads: false }, "a transaction that may write"),
     }
+}
+
+/// A node reads a state that was; that it is one of a serial order with what the writer commits is not claimed.
+fn is_serializable(mode: &TransactionMode) -> bool {
+    matches!(mode, TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable))
 }
 
 fn of_set(statement: &Set) -> Routed {
@@ -175,6 +177,9 @@ fn of_set(statement: &Set) -> Routed {
         Set::SetTransaction { session: true, .. } => set(["isolation", "read_only"]
             .map(|mode| Assignment { name: Some(format!("default_transaction_{mode}")), value: None, is_local: false })
             .to_vec()),
+        Set::SetTransaction { modes, .. } if modes.iter().any(is_serializable) => {
+            Routed::new(Kind::Effect, "what a node shows is in no serial order with what the writer commits")
+        }
         Set::SetTransaction { .. } => Routed::new(Kind::Within, "it is about the transaction that is open"),
         _ => Routed::new(Kind::Sticks, "it sets something that nodes cannot be told"),
     }

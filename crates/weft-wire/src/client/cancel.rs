@@ -25,7 +25,8 @@ impl Client {
 }
 
 impl Canceller {
-    /// Asks the server to stop what runs; whether it did is seen by the statement's answer, 57014.
+    /// Asks the server to stop what runs; whether it did is seen by the statement's answer, 57014. An error: the server
+    /// cannot be reached, or has not dealt with it within the time for connecting.
     pub fn cancel(&self) -> Result<()> {
         let channel = dial(&self.target)?;
         let wanted = if self.encrypted { Encryption::Demanded } else { Encryption::None };
@@ -36,7 +37,7 @@ impl Canceller {
         });
         channel.flush()?;
         // The server closes when it has dealt with the request.
-        let _ = channel.read_byte();
+        channel.read_byte()?;
         Ok(())
     }
 }
