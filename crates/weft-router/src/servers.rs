@@ -265,6 +265,11 @@ mod tests {
         assert!(!late.register(&socket), "it is shut");
         servers.all()[0].set_up(true);
         assert!(late.register(&socket), "it follows, and is well");
+        servers.all()[0].note_follows();
+        fault::plant(Some(faults::BELIEVE_OVERTAKEN));
+        let believed = servers.note_writes(0, 6);
+        fault::plant(None);
+        assert_eq!(believed, Wrote::Changed { ended: 0 }, "BELIEVE_OVERTAKEN is noticed");
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Served {
         Served { child, port }
     }
 
-    /// SIGKILL, or another signal.
+    /// A signal, as kill(1) names it.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
