@@ -26,7 +26,7 @@ use weft_kernel::{CancelToken, Engine, EngineOptions};
 
 use crate::follow_on::{Follow, Next, Parts, Replaced};
 use crate::listening::listen;
-use crate::place::{Place, check_name};
+use crate::place::check_name;
 use crate::standing::{Goal, NodeStatus, Standing, Waited};
 
 /// How a node follows.

@@ -369,7 +369,7 @@ fn on_disk_constants_are_as_documented() {
         layout::CURRENT_TEMPORARY,
         layout::manifest_name(3),
     );
-    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 2 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
+    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 3 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
     assert_eq!(found, wanted);
     let crc = crc32c::crc32c(b"MANIFEST-3");
     assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));

@@ -14,7 +14,8 @@
 //! 3. What the manifest does not say of loads the log does, until it does: recovery knows each load whose rows may be
 //!    on pages. Those that no commit has attached when the log has been read are gone, and the log says so before any
 //!    commit that comes after.
-//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see.
+//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see, or have
+//!    no row anywhere: those that are gone are forgotten when that is so ([`super::sweep`]).
 //!
 //! Concurrency: a lock of its own, innermost. What the log says and what is known change under the lock of what has
 //! changed (store 2).
@@ -94,6 +95,16 @@ impl Loads {
     pub(super) fn let_go(&mut self, load: RecordNo) {
         self.open.remove(&load);
         self.gone.insert(load);
+    }
+
+    /// Loads that are gone.
+    pub(super) fn gone(&self) -> &BTreeSet<RecordNo> {
+        &self.gone
+    }
+
+    /// No page has a row of these loads that are gone (sweep 2).
+    pub(super) fn forget(&mut self, swept: &BTreeSet<RecordNo>) {
+        self.gone.retain(|load| !swept.contains(load));
     }
 
     /// Loads that are open.
@@ -200,6 +211,13 @@ mod tests {
         // What was put together is not begun again by a record that is read again.
         loads.begin(n(910));
         assert_eq!(loads.fate(n(910)), Fate::Committed(ts(70)));
+        loads.forget(&BTreeSet::from([n(905), n(906)]));
+        assert!(loads.gone().is_empty());
+        // Nor does it become open by a record that is read again: one that says that it is gone lies behind it.
+        loads.begin(n(905));
+        assert_eq!(loads.open().count(), 0);
+        loads.let_go(n(905));
+        assert_eq!(loads.fate(n(905)), Fate::Gone);
         assert_eq!(read_payload(&payload_of(n(900), 7)).unwrap(), (n(900), 7));
         assert_eq!(load_of(mark_of(n(900))), Some(n(900)));
         assert_eq!(load_of(ts(61)), None);
