@@ -41,6 +41,7 @@ Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADD
   --probe-user NAME          who looks at the servers [weft]; the password is in WEFT_PROBE_PASSWORD
   --probe-every TIME         how often, ms [500]
   --max-connections N        clients at a time [1000]
+  --metrics ADDRESS:PORT     /metrics and /health for who watches; keep it on loopback
   --tell                     a notice tells where each statement ran
   --log-file FILE --log-level LEVEL --log-format text|json
 ";
@@ -53,7 +54,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let signals = Signals::block();
     let log = Arc::clone(&options.log);
     let router = Router::start(options)?;
-    println!("listening on {}\nready", router.address());
+    println!("listening on {}", router.address());
+    if let Some(metrics) = router.metrics() {
+        println!("metrics on http://{metrics}/metrics");
+    }
+    println!("ready");
     while signals.wait() == Asked::Reload {
         if let Err(error) = log.reopen() {
             log.error("log_not_reopened", &[("message", &error.message())]);
@@ -105,6 +110,10 @@ fn options(arguments: &mut Arguments) -> Result<Options, Failure> {
     options.probe = (user, std::env::var("WEFT_PROBE_PASSWORD").ok().filter(|password| !password.is_empty()));
     options.connections_max = arguments.number("--max-connections", 1000)? as usize;
     options.tell = arguments.flag("--tell");
+    if let Some(metrics) = arguments.option("--metrics")? {
+        let wrong = || Failure::Usage(format!("--metrics needs ADDRESS:PORT, not {metrics}"));
+        options.metrics = Some(metrics.parse().map_err(|_| wrong())?);
+    }
     let log = match arguments.option("--log-file")? {
         Some(file) => Log::to_file(&PathBuf::from(file))?,
         None => Log::default(),

@@ -196,6 +196,8 @@ fn a_node_takes_the_place_of_a_writer_that_was_killed() {
     connect(&writer).query("CREATE TABLE t (id bigint PRIMARY KEY, v bigint)").unwrap();
     let (a, b) = (follow(&db, "a"), follow(&db, "b"));
     let mut idle = connect(&a);
+    // What libpq asks for target_session_attrs.
+    assert_eq!([&connect(&writer), &idle].map(|it| it.parameter("in_hot_standby").unwrap().to_owned()), ["off", "on"]);
     assert_eq!(refused(&mut connect(&writer), "SELECT pg_promote()"), "55000");
     let refusal = promote(&db, &["--node", "a"]).unwrap_err();
     assert!(refusal.contains("is in use by"), "{refusal}");

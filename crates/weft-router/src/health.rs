@@ -74,6 +74,7 @@ fn note(shared: &Shared, server: &Server, found: std::result::Result<Found, Wron
         Ok(Found::Writes(epoch)) => match servers.note_writes(server.number, epoch) {
             Wrote::Known => return,
             Wrote::Changed { ended } => {
+                shared.counters.writers.up();
                 return log.warn("writer_changed", &[("writer", &server.place), ("epoch", &epoch), ("ended", &ended)]);
             }
             Wrote::Overtaken => (false, format!("it writes, in epoch {epoch}, and is not the writer")),

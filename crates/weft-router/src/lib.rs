@@ -27,6 +27,7 @@
 pub mod faults;
 mod health;
 mod listen;
+mod metrics;
 mod options;
 mod servers;
 mod session;

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
+use weft_wire::monitor::Responder;
 use weft_wire::net::Socket;
 
 use crate::options::{Door, Options};
 use crate::shared::Shared;
-use crate::{health, startup};
+use crate::{health, metrics, startup};
 
 /// Virtual memory for the stack of a session's thread, bytes: statements nest deep, and what is not touched is free.
 const STACK_BYTES: usize = 8 << 20;
@@ -29,6 +30,7 @@ pub struct Router {
     shared: Arc<Shared>,
     address: SocketAddr,
     listener: Option<thread::JoinHandle<()>>,
+    responder: Option<Responder>,
 }
 
 impl Router {
@@ -46,6 +48,7 @@ impl Router {
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared::new(options, Env::real())?);
         shared.options.log.info("routing", &[("tcp", &address), ("writer", &shared.options.writer)]);
+        let responder = metrics::start(&shared)?;
         health::start(&shared)?;
         let starting = |error| Error::io("starting the router's threads", &error);
         let looking = Arc::clone(&shared);
@@ -61,12 +64,17 @@ impl Router {
         thread::Builder::new().name("weft-route-watch".into()).spawn(look).map_err(starting)?;
         let accepting = Arc::clone(&shared);
         let made = thread::Builder::new().name("weft-route".into()).spawn(move || accept(&accepting, &listener));
-        Ok(Router { shared, address, listener: Some(made.map_err(starting)?) })
+        Ok(Router { shared, address, listener: Some(made.map_err(starting)?), responder })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where `/metrics` and `/health` are.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.responder.as_ref().map(Responder::address)
     }
 
     /// How many clients there are.

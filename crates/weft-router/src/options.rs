@@ -116,6 +116,8 @@ pub struct Options {
     /// Who looks at the servers, and the password; without one a node that answers is taken to be well, and who writes
     /// stays who was named.
     pub probe: (String, Option<String>),
+    /// Where `/metrics` and `/health` are; none: nowhere.
+    pub metrics: Option<SocketAddr>,
     /// Where the router writes about itself.
     pub log: Arc<Log>,
 }
@@ -143,6 +145,7 @@ impl Options {
             connect_timeout: Duration::from_secs(3),
             probe_every: Duration::from_millis(500),
             probe: ("weft".into(), None),
+            metrics: None,
             log: Arc::default(),
         }
     }

@@ -70,6 +70,11 @@ impl Server {
         self.has_followed.store(true, Ordering::SeqCst);
     }
 
+    /// Connections of sessions to it.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.lock().sockets.len()
+    }
+
     /// Ends the connections there, and refuses others until it is well (servers 3); how many there were.
     pub(crate) fn shut(&self) -> usize {
         let mut connections = self.connections.lock();
@@ -171,6 +176,11 @@ impl Servers {
     /// Whether a server is the writer.
     pub(crate) fn is_writer(&self, number: usize) -> bool {
         self.writer.lock().number == number
+    }
+
+    /// The epoch that the writer has told; 0: none yet.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.writer.lock().epoch
     }
 
     /// A place at the writer.

@@ -31,6 +31,7 @@ use weft_wire::client::{Canceller, Client, ClientError};
 use weft_wire::net::Socket;
 
 use crate::faults;
+use crate::metrics::Counters;
 use crate::options::Options;
 use crate::servers::{Attached, Servers};
 use crate::session::Who;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) servers: Servers,
     pub(crate) env: Env,
     pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    pub(crate) counters: Counters,
     attempts: Attempts,
     newcomers: Mutex<Newcomers>,
     entries: Mutex<(u32, BTreeMap<u32, Arc<Entry>>)>,
@@ -172,7 +174,8 @@ impl Shared {
         let tls = options.tls.as_ref().map(weft_wire::TlsIdentity::config).transpose()?;
         let servers = Servers::new(&options.writer, &options.nodes);
         let (attempts, entries, newcomers) = (Attempts::default(), Mutex::default(), Mutex::default());
-        Ok(Shared { options, servers, env, tls, attempts, newcomers, entries, closing: AtomicBool::new(false) })
+        let (counters, closing) = (Counters::default(), AtomicBool::new(false));
+        Ok(Shared { options, servers, env, tls, counters, attempts, newcomers, entries, closing })
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -258,10 +261,16 @@ impl Shared {
         }
     }
 
+    /// How many clients have not logged in.
+    pub(crate) fn newcomers(&self) -> usize {
+        self.newcomers.lock().waiting.len()
+    }
+
     /// Hands a cancel request on, if its secret is the session's.
     pub(crate) fn cancel(&self, id: u32, secret: &[u8]) {
         let entry = self.entries.lock().1.get(&id).cloned();
         if let Some(entry) = entry.filter(|entry| entry.secret[..] == *secret) {
+            self.counters.cancels.up();
             entry.cancel();
         }
     }

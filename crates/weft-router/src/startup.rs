@@ -37,6 +37,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
     {
         return;
     }
+    shared.counters.refused.up();
     let peer = channel.socket().peer();
     shared.options.log.warn("refused", &[("client", &peer), ("message", &failed)]);
     report::refusal(&mut channel.out, &failed);
@@ -118,6 +119,7 @@ fn admit(
     channel.out.key_data(slot.entry.id, &slot.entry.secret);
     channel.out.ready(TransactionStatus::Idle);
     channel.flush()?;
+    shared.counters.sessions.up();
     Ok((slot, who, (writer, attached)))
 }
 

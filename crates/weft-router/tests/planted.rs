@@ -30,7 +30,7 @@ fn planted_faults_are_caught() {
     let Some(company) = Company::start(|options| options.tell = true) else { return };
     caught(faults::FORGET_TOKEN, || is_told_the_commit().unwrap());
     caught(faults::KEEP_ROLLED_BACK, || rolled_back_settings(&company) == "one");
-    caught(faults::TRUST_OLD_NAME, || names(company.router.address().port()).is_ok());
+    caught(faults::TRUST_OLD_NAME, || names(company.address().port()).is_ok());
     caught(faults::CANCEL_ELSEWHERE, || cancelled(&company) == "57014");
     caught(faults::LEAVE_OPEN, || after_a_failed_batch().unwrap() == "7");
     caught(faults::FORGET_CANCEL, || cancelled_where_a_node_hangs().unwrap() == "57014");

@@ -100,7 +100,7 @@ fn who_has_not_logged_in_takes_nobodys_place() {
     };
     let Some(company) = Company::start(change) else { return };
     let begun = Instant::now();
-    let dial = || TcpStream::connect(company.router.address()).unwrap();
+    let dial = || TcpStream::connect(company.address()).unwrap();
     let mut silent: Vec<TcpStream> = (0..20).map(|_| dial()).collect();
     let mut slow = dial();
     let mut clients: Vec<Client> = (0..4).map(|_| company.connect()).collect();

@@ -234,7 +234,8 @@ impl Database {
         self.served.sql.read().clone().expect("a database is there when it was opened, or has joined")
     }
 
-    fn engine(&self) -> Arc<Engine> {
+    /// The kernel below, for who measures it.
+    pub fn engine(&self) -> Arc<Engine> {
         Arc::clone(self.sql().kernel())
     }
 

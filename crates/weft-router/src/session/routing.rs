@@ -293,6 +293,7 @@ impl Session {
         }
         self.prepare_named(batch, Side::Writer).map_err(|error| lost_writer(&error))?;
         self.stale = true;
+        self.shared.counters.on_writer.up();
         let notice = self.notice(batch, Side::Writer);
         let mut relay = Relay::new(&mut self.client, &mut self.writer, &mut self.statements, batch);
         relay.notice = notice;
@@ -337,6 +338,7 @@ impl Session {
         self.slot.entry.leaves();
         match ran {
             Ran::Done { status, failed } => {
+                self.shared.counters.on_nodes.up();
                 for statement in &batch.runs {
                     if let Kind::Set(assignments) = &statement.kind {
                         self.note_set(assignments, Side::Node);
@@ -354,6 +356,7 @@ impl Session {
                 Err(End::Gone)
             }
             Ran::Again(why) => {
+                self.shared.counters.again.up();
                 if node.client.is_broken() {
                     self.shared.options.log.info("node_left", &[("node", &node.place()), ("message", &why)]);
                     self.lost_node();
@@ -363,7 +366,10 @@ impl Session {
             Ran::Lost { sent } => {
                 self.lost_node();
                 match was_idle && batch.is_complete && !sent {
-                    true => self.run_on_writer(batch),
+                    true => {
+                        self.shared.counters.again.up();
+                        self.run_on_writer(batch)
+                    }
                     false => self.lose(batch, was_idle),
                 }
             }
@@ -579,6 +585,7 @@ impl Session {
         let (client, attached) = made.map_err(|error| lost_writer(&error))?;
         self.writer = Backend::new(client, attached);
         self.stale = true;
+        self.shared.counters.renewed.up();
         self.known.tell(&mut self.writer, 0).map_err(|error| lost_writer(&error))
     }
 
