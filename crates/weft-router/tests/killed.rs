@@ -143,7 +143,9 @@ fn nothing_acknowledged_is_lost_whoever_is_killed() {
             };
             for number in 0..rounds {
                 further(20);
-                members.kill(number, || drop(further(5)));
+                members.kill(number, || {
+                    further(5);
+                });
                 longest = longest.max(further(1));
             }
             further(20);

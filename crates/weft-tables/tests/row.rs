@@ -334,7 +334,7 @@ fn wide_rows_go_on_on_further_pages_and_give_them_back() {
     assert_eq!(end, RunEnd::Finished);
 }
 
-/// Rows of loads that are given up, between rows that are there, until the engine has opened again. How many rows there
+/// Rows of loads that are given up, behind rows that are there, until the engine has opened again. How many rows there
 /// are in the end, and the pages in use and free after each round.
 fn given_up_loads() -> (usize, Vec<[u64; 2]>) {
     let told = Arc::new(Mutex::new((0, Vec::new())));
@@ -363,7 +363,8 @@ fn given_up_loads() -> (usize, Vec<[u64; 2]>) {
         load(&engine, &mut (0..400).map(|k| k * 10)).commit().unwrap();
         rest(&engine);
         for round in 1..6 {
-            load(&engine, &mut (0..400).map(|k| k * 10 + round)).rollback();
+            // Behind the rows that are there, so that leaves have nothing else.
+            load(&engine, &mut (0..400).map(|k| 4_000 + round * 1_000 + k)).rollback();
             if round == 3 {
                 // What the manifest says of it is enough.
                 engine.checkpoint().unwrap();
