@@ -100,7 +100,8 @@ impl Asked {
     /// Promotes the node when somebody asks for it; what became of that.
     pub(crate) fn look(&self, promote: impl FnOnce(bool) -> weft::Result<()>) -> Option<weft::Result<()>> {
         let asked = std::fs::read_to_string(&self.asked).ok()?;
-        let _ = std::fs::remove_file(&self.asked);
+        // Who takes it away has it: the command may have given up just now.
+        std::fs::remove_file(&self.asked).ok()?;
         let promoted = promote(asked == FORCE);
         let answer = match &promoted {
             Ok(()) => DONE.to_owned(),

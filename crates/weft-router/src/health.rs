@@ -4,7 +4,7 @@
 //!   each 500 ms   SELECT state, age_ms FROM weft_replication     following, 1.6 ms     a node, up
 //!                 ... another state, older than 10 s                                   down: sessions move off it
 //!                 ... no answer                                                        down; for 10 s: its sessions are ended
-//!                 no row: SELECT weft_writer_epoch()             7                     it writes (servers 2)
+//!                 no row: SELECT weft_writer_epoch(), ...        7, 1042               it writes (servers 2)
 //! ```
 //!
 //! 1. What a probe says decides where reads go, never what they see: that is waited for on the node itself.
@@ -25,8 +25,8 @@ use crate::options::{Door, Options};
 use crate::servers::{Server, Wrote};
 use crate::shared::Shared;
 
-const QUESTION: &str = "SELECT state, age_ms FROM weft_replication";
-const EPOCH: &str = "SELECT weft_writer_epoch()";
+const QUESTION: &str = "SELECT state, age_ms, weft_writer_epoch() FROM weft_replication";
+const EPOCH: &str = "SELECT weft_writer_epoch(), weft_published_commit()";
 /// The longest pause after logins that were refused.
 const REFUSED_PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -45,10 +45,7 @@ fn watch(shared: &Shared, server: &Server) {
     let (mut client, mut refusals, mut heard) = (None, 0u32, Instant::now());
     while !shared.is_closing() {
         let begun = Instant::now();
-        let found = look(&shared.options, server, &mut client);
-        if !matches!(&found, Err(Wrong::Server(ClientError::Local(_)))) {
-            heard = Instant::now();
-        }
+        let found = look(shared, server, &mut client, &mut heard);
         let is_refused = matches!(&found, Err(Wrong::Server(error)) if error.sqlstate().starts_with("28"));
         refusals = if is_refused { refusals + 1 } else { 0 };
         if found.is_err() {
@@ -71,7 +68,7 @@ fn watch(shared: &Shared, server: &Server) {
 fn note(shared: &Shared, server: &Server, found: std::result::Result<Found, Wrong>) {
     let (log, servers) = (&shared.options.log, &shared.servers);
     let (is_up, reason) = match found {
-        Ok(Found::Writes(epoch)) => match servers.note_writes(server.number, epoch) {
+        Ok(Found::Writes(epoch, commit)) => match servers.note_writes(server.number, (epoch, commit)) {
             Wrote::Known => return,
             Wrote::Changed { ended } => {
                 shared.counters.writers.up();
@@ -79,9 +76,8 @@ fn note(shared: &Shared, server: &Server, found: std::result::Result<Found, Wron
             }
             Wrote::Overtaken => (false, format!("it writes, in epoch {epoch}, and is not the writer")),
         },
-        Ok(Found::Follows) => {
-            server.note_follows();
-            servers.note_writer_silent(server.number);
+        Ok(Found::Follows(epoch)) => {
+            servers.note_follows(server.number, epoch);
             (true, String::new())
         }
         Ok(Found::Answers) => (true, String::new()),
@@ -104,10 +100,10 @@ fn pause(probe_every: Duration, refusals: u32) -> Duration {
 
 /// What a server is.
 enum Found {
-    /// A node, which is well.
-    Follows,
-    /// A writer, in this epoch.
-    Writes(u64),
+    /// A node, which is well, of a writer in this epoch.
+    Follows(u64),
+    /// A writer, in this epoch, and its newest commit.
+    Writes(u64, u64),
     /// It answers; more was not asked.
     Answers,
 }
@@ -139,25 +135,44 @@ impl From<&str> for Wrong {
     }
 }
 
-/// Looks once; the error says what is wrong with the server.
-fn look(options: &Options, server: &Server, client: &mut Option<Client>) -> std::result::Result<Found, Wrong> {
+/// Looks once, and notes when it was `heard`; the error says what is wrong with the server.
+fn look(
+    shared: &Shared,
+    server: &Server,
+    client: &mut Option<Client>,
+    heard: &mut Instant,
+) -> std::result::Result<Found, Wrong> {
+    let options = &shared.options;
     let (user, password) = &options.probe;
     if options.door == Door::Password && password.is_none() {
         answers(&server.place.target(options, user))?;
+        *heard = Instant::now();
         return Ok(Found::Answers);
     }
     let client = match client {
         Some(client) => client,
-        empty => empty.insert(Client::connect(&target(options, server))?),
+        empty => {
+            let made = Client::connect(&target(options, server)).inspect_err(|error| note_heard(error, heard))?;
+            *heard = Instant::now();
+            shared.check_proof(&made, &server.place).map_err(|error| Wrong::Found(error.message().to_owned()))?;
+            empty.insert(made)
+        }
     };
-    // A server that hangs gives no answer at all.
-    let limited = client.channel().socket().set_read_timeout(Some(options.connect_timeout));
+    // A server that hangs gives no answer at all; one that is busy says so before.
+    let limited = client.channel().socket().set_read_timeout(Some(options.connect_timeout * 2));
     limited.map_err(|error| ClientError::from(Error::io("setting a time limit for reads", &error)))?;
-    let results = client.query(QUESTION)?;
-    let Some(row) = results.first().and_then(|result| result.rows.first()) else {
-        let results = client.query(EPOCH)?;
-        let epoch = results.first().and_then(|result| result.rows.first()).and_then(|row| row[0].as_deref());
-        return Ok(Found::Writes(epoch.and_then(|epoch| epoch.parse().ok()).ok_or("it follows nobody")?));
+    let mut ask = |question| {
+        let results = client.query(question).inspect_err(|error| note_heard(error, heard))?;
+        *heard = Instant::now();
+        let row = results.into_iter().next().and_then(|result| result.rows.into_iter().next());
+        Ok::<_, Wrong>(row)
+    };
+    let number = |value: Option<&Option<String>>| value.and_then(Option::as_deref).and_then(|text| text.parse().ok());
+    let Some(row) = ask(QUESTION)? else {
+        let row = ask(EPOCH)?.unwrap_or_default();
+        let told = number(row.first()).zip(number(row.get(1)));
+        let (epoch, commit) = told.ok_or("it follows nobody")?;
+        return Ok(Found::Writes(epoch, commit));
     };
     let (state, age) = (row[0].as_deref().unwrap_or(""), row[1].as_deref());
     if state != "following" {
@@ -166,7 +181,14 @@ fn look(options: &Options, server: &Server, client: &mut Option<Client>) -> std:
     let age = age.and_then(|age| age.parse::<f64>().ok()).ok_or("it has not heard of the writer")?;
     match age > options.age_max.as_secs_f64() * 1000.0 {
         true => Err(Wrong::Found(format!("what it shows is {age:.0} ms old"))),
-        false => Ok(Found::Follows),
+        false => Ok(Found::Follows(number(row.get(2)).unwrap_or(0))),
+    }
+}
+
+/// An answer that says no is one.
+fn note_heard(error: &ClientError, heard: &mut Instant) {
+    if matches!(error, ClientError::Server(_)) {
+        *heard = Instant::now();
     }
 }
 

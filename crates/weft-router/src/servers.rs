@@ -9,14 +9,15 @@
 //! 1. A node is down when it lets nobody connect, or its probe says so. What one session meets there (it was ended, its
 //!    password is not taken) says nothing to the others.
 //! 2. The writer is who says that it writes, with the highest epoch. One that was overtaken says a lower one, however
-//!    late it wakes up: nobody goes back to it. A server that was no node before takes the writer's place only when
-//!    that one does not write: it may be of another database.
+//!    late it wakes up: nobody goes back to it. A server that was not seen to follow the writer takes its place only
+//!    when that one does not write, and none does whose newest commit is before one that was seen here: it is of
+//!    another database, or of an old copy.
 //! 3. Connections to a writer that was overtaken, and to a node that is silent, are ended: who waits there goes on
 //!    elsewhere. One that is registered is met by that; later ones are refused until the server is well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use weft_env::sync::Mutex;
 use weft_kernel::fault;
@@ -31,7 +32,7 @@ pub(crate) struct Server {
     /// Its place among the servers.
     pub(crate) number: usize,
     is_up: AtomicBool,
-    /// It was seen to follow a writer.
+    /// It was seen to follow the writer.
     has_followed: AtomicBool,
     /// Sessions that read there.
     sessions: AtomicUsize,
@@ -65,9 +66,9 @@ impl Server {
         self.is_up.swap(is_up, Ordering::SeqCst) != is_up
     }
 
-    /// Notes that it follows a writer.
-    pub(crate) fn note_follows(&self) {
-        self.has_followed.store(true, Ordering::SeqCst);
+    /// Whether it is shut.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.connections.lock().is_shut
     }
 
     /// Connections of sessions to it.
@@ -143,7 +144,7 @@ pub(crate) enum Wrote {
         /// Those that were ended.
         ended: usize,
     },
-    /// Another has taken its place, or it is of another database.
+    /// Another has taken its place, or it is of another database, or an old copy.
     Overtaken,
 }
 
@@ -152,6 +153,8 @@ pub(crate) struct Servers {
     all: Vec<Arc<Server>>,
     /// The number of the writer, the epoch that it has told (0: none yet), and whether it wrote when it was asked last.
     writer: Mutex<Writes>,
+    /// The newest commit that anybody was told of.
+    seen: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
@@ -166,7 +169,8 @@ impl Servers {
     pub(crate) fn new(writer: &Place, nodes: &[Place]) -> Servers {
         let places = std::iter::once(writer).chain(nodes).enumerate();
         let all = places.map(|(number, place)| Server::new(number, place)).collect();
-        Servers { all, writer: Mutex::new(Writes { number: 0, epoch: 0, answers: true }) }
+        let writer = Mutex::new(Writes { number: 0, epoch: 0, answers: true });
+        Servers { all, writer, seen: AtomicU64::new(0) }
     }
 
     pub(crate) fn all(&self) -> &[Arc<Server>] {
@@ -196,17 +200,34 @@ impl Servers {
         Some(Attached::to(server, true))
     }
 
-    /// A server says that it writes, and in which epoch (servers 2).
-    pub(crate) fn note_writes(&self, number: usize, epoch: u64) -> Wrote {
+    /// The writer has told of a commit.
+    pub(crate) fn note_commit(&self, commit: u64) {
+        self.seen.fetch_max(commit, Ordering::SeqCst);
+    }
+
+    /// A server follows a writer in an epoch.
+    pub(crate) fn note_follows(&self, number: usize, epoch: u64) {
         let mut writer = self.writer.lock();
         if writer.number == number {
-            (writer.epoch, writer.answers) = (writer.epoch.max(epoch), true);
+            writer.answers = false;
+        } else if epoch > 0 && epoch == writer.epoch {
+            self.all[number].has_followed.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// A server says that it writes, in which epoch, and its newest commit (servers 2).
+    pub(crate) fn note_writes(&self, number: usize, (epoch, commit): (u64, u64)) -> Wrote {
+        let mut writer = self.writer.lock();
+        if writer.number == number {
+            // It may have been restored, and count anew.
+            (writer.epoch, writer.answers) = (epoch, true);
+            self.note_commit(commit);
             self.all[number].set_up(true);
             return Wrote::Known;
         }
         let is_ours = self.all[number].has_followed.load(Ordering::SeqCst) || !writer.answers;
         let is_later = epoch > writer.epoch || fault::active(faults::BELIEVE_OVERTAKEN);
-        if !is_later || !is_ours {
+        if !is_later || !is_ours || commit < self.seen.load(Ordering::SeqCst) {
             return Wrote::Overtaken;
         }
         let before = std::mem::replace(&mut *writer, Writes { number, epoch, answers: true }).number;
@@ -257,17 +278,20 @@ mod tests {
     #[test]
     fn the_highest_epoch_writes() {
         let servers = servers();
-        assert_eq!(servers.note_writes(0, 6), Wrote::Known);
-        // It was never seen to follow: it may be of another database.
-        assert_eq!(servers.note_writes(1, 40), Wrote::Overtaken);
-        servers.all()[1].note_follows();
+        assert_eq!(servers.note_writes(0, (6, 100)), Wrote::Known);
+        // It was never seen to follow this writer: it may be of another database.
+        servers.note_follows(1, 3);
+        assert_eq!(servers.note_writes(1, (40, 1000)), Wrote::Overtaken);
+        servers.note_follows(1, 6);
         let (here, _there) = UnixStream::pair().unwrap();
         let mut of_old = servers.attach_writer();
         assert!(of_old.register(&Socket::from(here)));
-        assert_eq!(servers.note_writes(1, 7), Wrote::Changed { ended: 1 });
+        servers.note_commit(120);
+        assert_eq!(servers.note_writes(1, (7, 119)), Wrote::Overtaken, "it is an old copy");
+        assert_eq!(servers.note_writes(1, (7, 120)), Wrote::Changed { ended: 1 });
         assert_eq!((host(&servers.attach_writer()), host(&servers.attach(|_| true).unwrap())), ("a", "w"));
         // The one before wakes up.
-        assert_eq!(servers.note_writes(0, 6), Wrote::Overtaken);
+        assert_eq!(servers.note_writes(0, (6, 130)), Wrote::Overtaken);
         assert!(servers.is_writer(1));
         let (here, _there) = UnixStream::pair().unwrap();
         let socket = Socket::from(here);
@@ -275,9 +299,9 @@ mod tests {
         assert!(!late.register(&socket), "it is shut");
         servers.all()[0].set_up(true);
         assert!(late.register(&socket), "it follows, and is well");
-        servers.all()[0].note_follows();
+        servers.note_follows(0, 7);
         fault::plant(Some(faults::BELIEVE_OVERTAKEN));
-        let believed = servers.note_writes(0, 6);
+        let believed = servers.note_writes(0, (6, 130));
         fault::plant(None);
         assert_eq!(believed, Wrote::Changed { ended: 0 }, "BELIEVE_OVERTAKEN is noticed");
     }
@@ -285,11 +309,15 @@ mod tests {
     #[test]
     fn a_router_that_begins_late_finds_who_writes() {
         let servers = servers();
-        assert_eq!(servers.note_writes(2, 9), Wrote::Overtaken);
+        assert_eq!(servers.note_writes(2, (9, 1)), Wrote::Overtaken);
         servers.note_writer_silent(1);
-        assert_eq!(servers.note_writes(2, 9), Wrote::Overtaken);
+        assert_eq!(servers.note_writes(2, (9, 1)), Wrote::Overtaken);
         servers.note_writer_silent(0);
-        assert_eq!(servers.note_writes(2, 9), Wrote::Changed { ended: 0 });
+        assert_eq!(servers.note_writes(2, (9, 1)), Wrote::Changed { ended: 0 });
         assert_eq!(host(&servers.attach_writer()), "b");
+        // Restored, it counts anew; who follows it then is known by that.
+        assert_eq!(servers.note_writes(2, (2, 1)), Wrote::Known);
+        servers.note_follows(1, 2);
+        assert_eq!(servers.note_writes(1, (3, 1)), Wrote::Changed { ended: 0 });
     }
 }

@@ -9,7 +9,8 @@
 //! 1. A cancel request is handed on only while the session's statement runs on the server that it is sent to: the
 //!    session cannot go on until the server has dealt with it, so it stops nothing that comes later.
 //! 2. A statement that was cancelled is not begun again on another server.
-//! 3. A node that does not deal with a cancel request loses the connection.
+//! 3. A node that does not deal with a cancel request loses the connection. The writer is waited for: what it was asked
+//!    it may do, and a request that it deals with late must not meet what comes next.
 //! 4. Who has not logged in holds no place: such clients have a number and a time of their own, and when they are too
 //!    many the one goes that has been there longest.
 
@@ -32,8 +33,8 @@ use weft_wire::net::Socket;
 
 use crate::faults;
 use crate::metrics::Counters;
-use crate::options::Options;
-use crate::servers::{Attached, Servers};
+use crate::options::{Door, Options, Place};
+use crate::servers::{Attached, Server, Servers};
 use crate::session::Who;
 
 /// Bytes of the secret with which a client may cancel; version 3.0 of the protocol has four.
@@ -81,6 +82,7 @@ impl Drop for Newcomer {
 pub(crate) struct Way {
     pub(crate) canceller: Canceller,
     pub(crate) socket: Socket,
+    pub(crate) server: Arc<Server>,
     pub(crate) is_node: bool,
 }
 
@@ -133,14 +135,18 @@ impl Entry {
         self.running.lock().is_cancelled
     }
 
-    fn cancel(&self) {
+    /// Stops what it runs. The writer is waited for however long it takes, as its session does (shared 1), unless the
+    /// router `closes`.
+    fn cancel(&self, closes: &dyn Fn() -> bool) {
         let mut running = self.running.lock();
         running.is_cancelled = running.is_busy;
-        if let Some(way) = &running.way
-            && way.canceller.cancel().is_err()
-            && way.is_node
-        {
-            // Shared 3. The writer may still do what it was asked; it is waited for.
+        let Some(way) = &running.way else { return };
+        let stopped = match way.is_node {
+            true => way.canceller.cancel(),
+            false => way.canceller.cancel_unless(&|| closes() || way.server.is_shut()),
+        };
+        if stopped.is_err() && way.is_node {
+            // Shared 3.
             way.socket.shutdown();
         }
     }
@@ -239,6 +245,7 @@ impl Shared {
             let place = &server.place;
             let failed = match Client::connect(&who.target(place, &self.options)) {
                 Ok(mut client) => {
+                    self.check_proof(&client, place)?;
                     if attached.register(client.channel().socket()) {
                         return Ok((client, attached));
                     }
@@ -261,6 +268,16 @@ impl Shared {
         }
     }
 
+    /// An error when a server has let somebody in without the password that it is to ask for: it may be none of ours.
+    pub(crate) fn check_proof(&self, client: &Client, place: &Place) -> Result<()> {
+        if self.options.door == Door::Trust || client.gave_password() {
+            return Ok(());
+        }
+        let message = format!("the server at {place} trusts everybody: it asked for no password");
+        let hint = "start it with --auth scram, or the router with --auth trust";
+        Err(Error::new(Code::InvalidAuthorization, message).hint(hint))
+    }
+
     /// How many clients have not logged in.
     pub(crate) fn newcomers(&self) -> usize {
         self.newcomers.lock().waiting.len()
@@ -271,7 +288,7 @@ impl Shared {
         let entry = self.entries.lock().1.get(&id).cloned();
         if let Some(entry) = entry.filter(|entry| entry.secret[..] == *secret) {
             self.counters.cancels.up();
-            entry.cancel();
+            entry.cancel(&|| self.is_closing());
         }
     }
 
@@ -296,8 +313,9 @@ impl Shared {
         let entries: Vec<Arc<Entry>> = self.entries.lock().1.values().cloned().collect();
         entries.iter().for_each(|entry| entry.socket.end_reads());
         let begun = Instant::now();
+        let late = || begun.elapsed() >= CANCELS_TIME;
         for some in entries.chunks(CANCELS_AT_ONCE).take_while(|_| begun.elapsed() < CANCELS_TIME) {
-            thread::scope(|scope| some.iter().for_each(|entry| drop(scope.spawn(|| entry.cancel()))));
+            thread::scope(|scope| some.iter().for_each(|entry| drop(scope.spawn(|| entry.cancel(&late)))));
         }
     }
 

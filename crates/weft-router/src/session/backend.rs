@@ -42,7 +42,8 @@ impl Backend {
         let _ = socket.keep_asking(IDLE_TIME);
         // A socket that has no time limits is one that is gone.
         let _ = socket.write_in_rounds();
-        let way = Arc::new(Way { canceller: client.canceller(), socket, is_node: attached.is_node() });
+        let (server, is_node) = (Arc::clone(attached.server()), attached.is_node());
+        let way = Arc::new(Way { canceller: client.canceller(), socket, server, is_node });
         Backend { client, attached, way, prepared: HashMap::new(), given: BTreeMap::new(), token: 0 }
     }
 

@@ -1,5 +1,6 @@
 //! The session: reads messages, and sends each batch where it goes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ enum End {
     Gone,
     /// The client is told.
     Told {
-        sqlstate: &'static str,
+        sqlstate: Cow<'static, str>,
         message: String,
     },
     Failed(Error),
@@ -136,7 +137,7 @@ impl Session {
             Ok(()) | Err(End::Gone) => return,
             Err(End::Told { sqlstate, message }) => {
                 let hint = "connect again";
-                report::error(&mut self.client.out, "FATAL", sqlstate, &message, hint);
+                report::error(&mut self.client.out, "FATAL", &sqlstate, &message, hint);
             }
             Err(End::Failed(error)) => self.client.out.fatal(&error),
         }
@@ -172,7 +173,7 @@ impl Session {
                 }
                 let text = body.strip_suffix(&[0]).and_then(|text| std::str::from_utf8(text).ok());
                 let runs = text.map(|text| self.route(text));
-                let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text" }];
+                let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text", binds: true }];
                 let runs = runs.map_or_else(unread, |runs| runs.to_vec());
                 self.run_batch(&Batch::query(body, runs))?;
             }
@@ -283,7 +284,7 @@ impl Session {
             return self.cancelled(batch);
         }
         for statement in &batch.runs {
-            self.is_bound |= matches!(statement.kind, Kind::Sticks | Kind::Effect | Kind::Prepared { .. });
+            self.is_bound |= statement.binds;
             match &statement.kind {
                 Kind::Sticks => self.sticks = true,
                 Kind::Prepared { forgets, .. } => self.sticks |= !forgets,
@@ -308,7 +309,7 @@ impl Session {
                 self.writer.client.abandon();
                 Err(End::Gone)
             }
-            Ran::Again(why) => Err(End::Told { sqlstate: "08006", message: why }),
+            Ran::Again(why) => Err(End::Told { sqlstate: "08006".into(), message: why }),
             Ran::Lost { .. } if self.shared.is_closing() => Err(closing()),
             Ran::Lost { .. } => Err(lost_writer(&self.writer.place())),
         }
@@ -476,7 +477,8 @@ impl Session {
             let Some(mut attached) = attached else { return false };
             match Client::connect(&self.who.target(&attached.server().place, &self.shared.options)) {
                 Ok(mut client) => {
-                    if !attached.register(client.channel().socket()) {
+                    let is_ours = self.shared.check_proof(&client, &attached.server().place).is_ok();
+                    if !is_ours || !attached.register(client.channel().socket()) {
                         self.pauses.refused(attached.server().number, now);
                         continue;
                     }
@@ -560,11 +562,17 @@ impl Session {
             Ok(None) if asks_position => Ok(false),
             Ok(commit) => {
                 self.token = self.token.max(commit.unwrap_or(0));
+                self.shared.servers.note_commit(self.token);
                 self.stale &= !asks_position;
                 self.told = self.told.filter(|_| !asks_settings);
                 Ok(true)
             }
             Err(ClientError::Server(report)) if report.severity() == "ERROR" => Ok(false),
+            // What the writer says before it goes is for the client.
+            Err(ClientError::Server(report)) => {
+                let (sqlstate, message) = (report.sqlstate().to_owned().into(), report.message().to_owned());
+                Err(End::Told { sqlstate, message })
+            }
             Err(error) => {
                 // The same for the next one, if it can be.
                 self.shared.options.log.info("writer_left", &[("writer", &self.writer.place()), ("message", &error)]);
@@ -591,8 +599,10 @@ impl Session {
 
     /// Tells the writer what was set on the node.
     fn tell_writer(&mut self) -> Result<(), End> {
-        let lost =
-            || End::Told { sqlstate: "08006", message: "the node that knew the session's settings was lost".into() };
+        let lost = || End::Told {
+            sqlstate: "08006".into(),
+            message: "the node that knew the session's settings was lost".into(),
+        };
         let node = self.node.as_mut().ok_or_else(lost)?;
         self.known.ask(node, true, false).map_err(|_| lost())?;
         self.told = None;
@@ -621,7 +631,10 @@ impl Session {
             // The error is what is wanted.
             let _ = self.writer.query(&format!("BEGIN READ ONLY; {FAILING}"));
             if !self.writer.client.is_failed() {
-                return Err(End::Told { sqlstate: "08006", message: "the servers of the session were lost".into() });
+                return Err(End::Told {
+                    sqlstate: "08006".into(),
+                    message: "the servers of the session were lost".into(),
+                });
             }
             (self.at, self.status) = (Side::Writer, b'E');
         }
@@ -674,11 +687,11 @@ fn show(node: &mut Backend) -> Result<(), ClientError> {
 }
 
 fn lost_writer(why: &impl std::fmt::Display) -> End {
-    End::Told { sqlstate: "08006", message: format!("the connection to the writer was lost: {why}") }
+    End::Told { sqlstate: "08006".into(), message: format!("the connection to the writer was lost: {why}") }
 }
 
 fn closing() -> End {
-    End::Told { sqlstate: "57P01", message: "terminating connection due to administrator command".to_owned() }
+    End::Told { sqlstate: "57P01".into(), message: "terminating connection due to administrator command".to_owned() }
 }
 
 /// Errors that another server would not give: the node goes, has joined anew, has lost a file, or would have to write.

@@ -11,11 +11,17 @@ use crate::parse::{Own, Parsed, RightsStatement, fold};
 
 /// What a statement of a text is.
 pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
-    let routed = match parsed {
+    let mut routed = match parsed {
         Parsed::Sql { statement, .. } => of_statement(statement),
         Parsed::Checkpoint => Routed::new(Kind::Effect, "it is about the writer's files"),
         Parsed::SetConstraints { .. } => Routed::new(Kind::Within, "it is about a transaction that writes"),
         Parsed::Own(own) => of_own(own),
+    };
+    routed.binds |= match (parsed, &routed.kind) {
+        (_, Kind::Read) => false,
+        (Parsed::Sql { statement, .. }, _) => matches!(&**statement, Statement::Call(_)) || reads::may_bind(statement),
+        (Parsed::Own(own), _) => !matches!(own, Own::SetConfig(..) | Own::Rights(_) | Own::AsOf(_) | Own::Move(..)),
+        _ => false,
     };
     // INSERT INTO temp_readings is a write and no more; CREATE TEMP, SELECT INTO TEMP and unknown forms may make
     // something.
