@@ -26,8 +26,8 @@ const LISTEN: Duration = Duration::from_millis(500);
 /// How often is looked meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Listens for the writer of a directory, unless it is of this `machine` (0: whatever machine it is of). Whether one has
-/// had the directory that is not heard and has not closed: it may hang ([`EngineOptions::apart`]).
+/// Listens for the writer of a directory, unless it is of this `machine` (0: whatever machine it is of). Whether one
+/// has had the directory that is not heard and has not closed: it may hang ([`EngineOptions::apart`]).
 ///
 /// # Errors
 ///

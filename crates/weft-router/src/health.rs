@@ -3,7 +3,7 @@
 //! ```text
 //!   each 500 ms   SELECT state, age_ms FROM weft_replication     following, 1.6 ms     a node, up
 //!                 ... another state, older than 10 s                                   down: sessions move off it
-//!                 ... no answer                                                        down; for 10 s: its sessions are ended
+//!                 ... no answer                                                        down; 10 s: its sessions end
 //!                 no row: SELECT weft_writer_epoch(), ...        7, 1042               it writes (servers 2)
 //! ```
 //!

@@ -24,6 +24,7 @@
     reason = "sockets and their threads are outside of what a simulation decides"
 )]
 
+mod counters;
 pub mod faults;
 mod health;
 mod listen;

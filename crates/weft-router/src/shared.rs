@@ -31,8 +31,8 @@ use weft_wire::auth::Attempts;
 use weft_wire::client::{Canceller, Client, ClientError};
 use weft_wire::net::Socket;
 
+use crate::counters::Counters;
 use crate::faults;
-use crate::metrics::Counters;
 use crate::options::{Door, Options, Place};
 use crate::servers::{Attached, Server, Servers};
 use crate::session::Who;

@@ -1,5 +1,5 @@
-//! The anomalies of `tests/anomalies`, each at every isolation level, by clients of the router: they see what the writer's
-//! clients see, whether reads are on nodes or not.
+//! The anomalies of `tests/anomalies`, each at every isolation level, by clients of the router: they see what the
+//! writer's clients see, whether reads are on nodes or not.
 //!
 //! The files are those of weft's own test, which runs them in one process; what they say of a step is compared, but for
 //! the numbers and names of transactions. `WEFT_ANOMALY=word` runs the files whose names hold the word.

@@ -12,8 +12,8 @@
 //!    `freshness_timeout` has passed: it never answers from what is older.
 //! 2. A node does not know what its client has written elsewhere. So own writes are what the token names, and without a
 //!    token all that anybody has: never less than what was asked for.
-//! 3. Who reads on the writer waits for nothing: there everything is, unless another has taken its place. So who asks for
-//!    the latest, or for a commit that is not there, is told so; other reads are not fenced.
+//! 3. Who reads on the writer waits for nothing: there everything is, unless another has taken its place. So who asks
+//!    for the latest, or for a commit that is not there, is told so; other reads are not fenced.
 
 use std::time::Duration;
 

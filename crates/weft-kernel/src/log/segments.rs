@@ -76,8 +76,8 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// A new last segment of an epoch, which says what lies `before` it. One that starts at the same place was empty and
-    /// is replaced.
+    /// A new last segment of an epoch, which says what lies `before` it. One that starts at the same place was empty
+    /// and is replaced.
     pub(crate) fn begin(&mut self, name: SegmentName, epoch: u32, before: (u32, Lsn)) {
         let start = name.start;
         if self.kept.back().is_some_and(|last| last.start == start) {

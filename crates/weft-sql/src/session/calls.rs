@@ -1,6 +1,6 @@
 //! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval, set_config,
-//! current_schema, obj_description, col_description; weft_last_commit, weft_published_commit, weft_writer_epoch, weft_commit_time,
-//! weft_commit_at.
+//! current_schema, obj_description, col_description; weft_last_commit, weft_published_commit, weft_writer_epoch,
+//! weft_commit_time, weft_commit_at.
 //!
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval

@@ -14,8 +14,8 @@
 //! 3. What the manifest does not say of loads the log does, until it does: recovery knows each load whose rows may be
 //!    on pages. Those that no commit has attached when the log has been read are gone, and the log says so before any
 //!    commit that comes after.
-//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see, or have
-//!    no row anywhere: those that are gone are forgotten when that is so ([`super::sweep`]).
+//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see, or
+//!    have no row anywhere: those that are gone are forgotten when that is so ([`super::sweep`]).
 //!
 //! Concurrency: a lock of its own, innermost. What the log says and what is known change under the lock of what has
 //! changed (store 2).
@@ -154,6 +154,17 @@ impl Loads {
         }
         Ok(loads)
     }
+}
+
+/// How far the leaves were looked at.
+#[derive(Default)]
+pub(super) struct Sweep {
+    /// The loads that were gone when it began; none: it has not begun.
+    pub(super) gone: BTreeSet<RecordNo>,
+    /// The first key that was not looked at.
+    pub(super) next: Vec<u8>,
+    /// Steps that were made, ever.
+    pub(super) steps: u64,
 }
 
 fn damaged(what: &str) -> Error {

@@ -15,7 +15,8 @@
 //!    their leaves change. So nothing on a page is ever undone.
 //!
 //! Concurrency, outermost first: sweep, writing → structure → latches, a node above before those below it, left before
-//! right → changes → space, undo, loads, swept. Who waits for the disk holds an empty frame's latch at most, or is the job.
+//! right → changes → space, undo, loads, swept. Who waits for the disk holds an empty frame's latch at most, or is the
+//! job.
 //!
 //! Crash: pages on disk, their images and the changes of the tree in the log; then the commits beyond the cut, as ever.
 
@@ -33,12 +34,11 @@ use crate::given_up::GivenUp;
 
 use super::bytes::{HEADER_BYTES, LoadedRow};
 use super::faults;
-use super::loads::Loads;
+use super::loads::{Loads, Sweep};
 use super::node::{Node, ROOT};
 use super::options::Options;
 use super::pool::{Frame, Page, Pool, Pools};
 use super::space::{Payload, Space};
-use super::sweep::Sweep;
 use super::undo::Undo;
 
 /// Changed pages are written at so many times the size of row tables,

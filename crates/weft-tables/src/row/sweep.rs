@@ -24,7 +24,7 @@ use weft_kernel::step::reached;
 
 use super::faults;
 use super::job_kinds::FIND_LOADED;
-use super::loads::{Fate, load_of};
+use super::loads::{Fate, Sweep, load_of};
 use super::node::Node;
 use super::steps;
 use super::store::Store;
@@ -34,17 +34,6 @@ use super::tree::Seek;
 const LEAVES: usize = 64;
 /// What a look at one costs, microseconds, about.
 const LEAF_US: u64 = 20;
-
-/// How far the leaves were looked at.
-#[derive(Default)]
-pub(super) struct Sweep {
-    /// The loads that were gone when it began; none: it has not begun.
-    gone: BTreeSet<RecordNo>,
-    /// The first key that was not looked at.
-    next: Vec<u8>,
-    /// Steps that were made, ever.
-    steps: u64,
-}
 
 impl Store {
     /// The next step of a look, when there is something to look for.

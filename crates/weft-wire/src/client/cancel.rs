@@ -39,8 +39,8 @@ impl Canceller {
         self.cancel_unless(&|| Instant::now() >= last)
     }
 
-    /// The same, which waits until the server has dealt with it, or `gives_up` says so: before that the request may stop
-    /// what the connection runs next.
+    /// The same, which waits until the server has dealt with it, or `gives_up` says so: before that the request may
+    /// stop what the connection runs next.
     pub fn cancel_unless(&self, gives_up: &dyn Fn() -> bool) -> Result<()> {
         let channel = dial(&self.target)?;
         let wanted = if self.encrypted { Encryption::Demanded } else { Encryption::None };
