@@ -289,7 +289,7 @@ mod tests {
         servers.note_commit(120);
         assert_eq!(servers.note_writes(1, (7, 119)), Wrote::Overtaken, "it is an old copy");
         assert_eq!(servers.note_writes(1, (7, 120)), Wrote::Changed { ended: 1 });
-        assert_eq!((host(&servers.attach_writer()), host(&servers.attach(|_| true).unwrap())), ("a", "w"));
+        assert_eq!((host(&servers.attach_writer()), host(&servers.attach(|_| true).unwrap())), ("a", "b"));
         // The one before wakes up.
         assert_eq!(servers.note_writes(0, (6, 130)), Wrote::Overtaken);
         assert!(servers.is_writer(1));

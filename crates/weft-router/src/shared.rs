@@ -246,10 +246,13 @@ impl Shared {
             let failed = match Client::connect(&who.target(place, &self.options)) {
                 Ok(mut client) => {
                     self.check_proof(&client, place)?;
-                    if attached.register(client.channel().socket()) {
+                    // One that was the writer may have come back as a node.
+                    let writes = client.parameter("in_hot_standby") != Some("on");
+                    if writes && attached.register(client.channel().socket()) {
                         return Ok((client, attached));
                     }
-                    Error::new(Code::CannotConnectNow, format!("the writer at {place} was overtaken")).into()
+                    let message = format!("the server at {place} does not write any more");
+                    Error::new(Code::CannotConnectNow, message).hint("promote a node, or wait until it is found").into()
                 }
                 Err(failed) => failed,
             };

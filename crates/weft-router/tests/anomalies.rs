@@ -80,30 +80,43 @@ fn compare(company: &Company, path: &Path, freshness: &str, on_nodes: &AtomicUsi
         let outcomes = run(company, &script, level, freshness, on_nodes).map_err(|it| format!("{level}: {it}"))?;
         script.set_transcript(level, outcomes);
     }
-    let (expected, found) = (plain(&text), plain(&script.render()));
-    let differs = expected.iter().zip(&found).find(|(a, b)| a != b);
-    match differs {
-        None if expected.len() == found.len() => Ok(()),
-        None => Err("it ends elsewhere".into()),
-        Some((expected, found)) => Err(format!("\n  - {expected}\n  + {found}")),
+    let rendered = script.render();
+    let (expected, found) = (by_level(&text), by_level(&rendered));
+    for level in LEVELS {
+        let (expected, found) = (&expected[level], &found[level]);
+        let at = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
+        if at < expected.len().max(found.len()) {
+            let (before, after) = (expected.get(at), found.get(at));
+            let step = at.checked_sub(1).and_then(|at| expected.get(at));
+            return Err(format!("at {level}, behind {step:?}\n  - {before:?}\n  + {after:?}"));
+        }
     }
+    Ok(())
+}
+
+/// The transcripts of a file, whichever levels share one.
+fn by_level(text: &str) -> BTreeMap<&str, Vec<String>> {
+    let sections = text.split("\n----").skip(1).map(|section| section.split_once('\n').unwrap_or((section, "")));
+    sections.flat_map(|(levels, body)| levels.split(',').map(move |level| (level.trim(), plain(body)))).collect()
 }
 
 /// What is compared of a file: comments, what PostgreSQL does, and which transaction it was, are left out.
 fn plain(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim_start().starts_with("PostgreSQL:"));
-    let anonymous = |line: &str| {
-        let mut pieces = line.split("transaction ");
-        let mut plain = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let name = piece.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(piece.len());
-            let is_name = name <= 1 || piece[..name].bytes().all(|byte| byte.is_ascii_digit());
-            plain.push_str("transaction ");
-            plain.push_str(if is_name { &piece[name..] } else { piece });
-        }
-        plain
-    };
     lines.map(anonymous).collect()
+}
+
+/// A line without the numbers and names of transactions.
+fn anonymous(line: &str) -> String {
+    let mut pieces = line.split("transaction ");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let name = piece.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(piece.len());
+        let is_name = name <= 1 || piece[..name].bytes().all(|byte| byte.is_ascii_digit());
+        plain.push_str("transaction ");
+        plain.push_str(if is_name { &piece[name..] } else { piece });
+    }
+    plain
 }
 
 /// Runs the steps at a level in a schema of their own; gives the lines that each step printed.
@@ -273,7 +286,7 @@ fn report(own: char, mut answers: Vec<Answer>, mut lines: Vec<String>) -> Vec<St
 fn play(client: &mut Client, sql: &str) -> Vec<String> {
     match client.query(sql) {
         Ok(results) => results.iter().flat_map(|result| show(result, sql)).collect(),
-        Err(error) => vec![format!("error {}: {}", error.sqlstate(), error.message())],
+        Err(error) => vec![anonymous(&format!("error {}: {}", error.sqlstate(), error.message()))],
     }
 }
 
