@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     attempts: Attempts,
     newcomers: Mutex<Newcomers>,
     entries: Mutex<(u32, BTreeMap<u32, Arc<Entry>>)>,
-    closing: AtomicBool,
+    pub(crate) closing: AtomicBool,
 }
 
 /// Clients that have not logged in, in the order in which they came, and when their time ends.

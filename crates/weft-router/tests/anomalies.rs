@@ -6,6 +6,7 @@
 //!
 //! 1. A step is over when every session has answered or waits for a lock, and has waited for so long that a circle of
 //!    waits would have been found.
+//! 2. `own writes` promises nothing of what others have committed; there a step is over when the nodes show that.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +29,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use script::{LEVELS, Script, Step};
-use servers::{Company, target};
+use servers::{Company, ask, target};
 use weft_wire::client::{Client, ResultSet, Target};
 
 /// So many scripts run at a time.
@@ -139,9 +140,14 @@ fn run(
         "SET search_path = {schema}; SET freshness = '{freshness}'; SET default_transaction_isolation = '{level}'"
     );
     let looks = Client::connect(&target(company.options.writer.port)).map_err(told)?;
+    let nodes = match freshness {
+        "latest" => Vec::new(),
+        _ => company.options.nodes.iter().map(|node| company.direct(node.port)).collect(),
+    };
     let mut cast = Cast {
         target: company.target(),
         looks,
+        nodes,
         prologue,
         schema,
         members: BTreeMap::new(),
@@ -164,6 +170,8 @@ struct Cast {
     target: Target,
     /// Looks who waits.
     looks: Client,
+    /// Those that must show what the writer does when a step is over.
+    nodes: Vec<Client>,
     prologue: String,
     /// Part of the sessions' application names.
     schema: String,
@@ -267,6 +275,12 @@ impl Cast {
             since = if count == Some(self.busy.len()) { since.or(Some(Instant::now())) } else { None };
             if start.elapsed() > HANGS {
                 return Err(format!("{:?} neither answer nor wait for a lock", self.busy));
+            }
+        }
+        if !self.nodes.is_empty() {
+            let shown = ask(&mut self.looks, "SELECT weft_published_commit()");
+            for node in &mut self.nodes {
+                node.query(&format!("SET freshness_token = '{shown}'; SELECT 1")).map_err(|error| error.to_string())?;
             }
         }
         Ok(answers)

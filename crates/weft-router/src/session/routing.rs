@@ -297,7 +297,7 @@ impl Session {
         self.shared.counters.on_writer.up();
         let notice = self.notice(batch, Side::Writer);
         let mut relay = Relay::new(&mut self.client, &mut self.writer, &mut self.statements, batch);
-        relay.notice = notice;
+        (relay.notice, relay.closing) = (notice, Some(&self.shared.closing));
         let ran = relay.run();
         self.slot.entry.leaves();
         match ran {
@@ -328,7 +328,7 @@ impl Session {
             return self.cancelled(batch);
         }
         let mut relay = Relay::new(&mut self.client, node, &mut self.statements, batch);
-        relay.notice = notice;
+        (relay.notice, relay.closing) = (notice, Some(&self.shared.closing));
         if was_idle && batch.is_complete {
             relay.is_no_answer = Some(match self.shared.options.when_late {
                 WhenLate::Writer => |report| is_no_answer(report) || is_late(report),
@@ -364,6 +364,7 @@ impl Session {
                 }
                 self.run_on_writer(batch)
             }
+            Ran::Lost { .. } if self.shared.is_closing() => Err(closing()),
             Ran::Lost { sent } => {
                 self.lost_node();
                 match was_idle && batch.is_complete && !sent {
