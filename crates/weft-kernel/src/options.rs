@@ -72,7 +72,7 @@ pub struct EngineOptions {
     /// The directory is taken from whoever has it: that one acknowledges nothing more.
     pub takes_over: bool,
     /// Nobody knows whether the writer before is gone: what it may still write once, in the midst of a call, hits
-    /// nothing of this one ([`crate::term`]). That needs space on the disk. So it is with
+    /// nothing of this one (docs/decisions/2026-11-28-fencing.md). That needs space on the disk. So it is with
     /// [`EngineOptions::takes_over`], too.
     pub apart: bool,
     /// It may take so long to notice that, and let go of its lock: what it has under way ends.
