@@ -627,6 +627,9 @@ impl Session {
     /// Tells that a node was lost in the midst of something that cannot run again unseen. A transaction that was there
     /// goes on as a failed one, on the writer.
     fn lose(&mut self, batch: &Batch, was_idle: bool) -> Result<(), End> {
+        if self.shared.is_closing() {
+            return Err(closing());
+        }
         self.told = self.told.filter(|side| *side != Side::Node);
         if !was_idle {
             // The error is what is wanted.
@@ -667,6 +670,9 @@ impl Session {
 
     /// Tells that a batch was cancelled before it ran anywhere (shared 2).
     fn cancelled(&mut self, batch: &Batch) -> Result<(), End> {
+        if self.shared.is_closing() {
+            return Err(closing());
+        }
         report::error(&mut self.client.out, "ERROR", "57014", CANCELLED, "");
         self.end_batch(batch);
         Ok(())
