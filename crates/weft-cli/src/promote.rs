@@ -8,7 +8,8 @@
 //!
 //! Whoever may write into the directory may do this: there is no password.
 //!
-//! 1. Without `--force` the server that has the directory keeps it, and the command says who that is.
+//! 1. What a node has taken up is waited for: it reads the log to its end, however long that is.
+//! 2. Without `--force` the server that has the directory keeps it, and the command says who that is.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,9 +40,12 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let (asked, answered) = (nodes.join(format!("{node}.promote")), nodes.join(format!("{node}.promoted")));
     let failed = |error| Failure::io(format!("cannot ask node {node} in {}", nodes.display()), &error);
     let _ = std::fs::remove_file(&answered);
-    std::fs::write(&asked, if force { FORCE } else { "" }).map_err(failed)?;
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(seconds) {
+    // Whole at once: the node looks at any time.
+    let whole = nodes.join(format!("{node}.promote.tmp"));
+    let written = std::fs::write(&whole, if force { FORCE } else { "" });
+    written.and_then(|()| std::fs::rename(&whole, &asked)).map_err(failed)?;
+    let (begun, mut told) = (Instant::now(), Duration::ZERO);
+    loop {
         let answer = std::fs::read_to_string(&answered).unwrap_or_default();
         if let Some(answer) = answer.strip_suffix('\n') {
             let _ = std::fs::remove_file(&answered);
@@ -51,10 +55,17 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
             }
             return Err(Failure::Other(format!("{node} was not promoted: {answer}")));
         }
+        if begun.elapsed() >= told + Duration::from_secs(seconds) {
+            // Who takes it away has it: the node, which reads the log to its end, or this command.
+            if std::fs::remove_file(&asked).is_ok() {
+                let message = format!("node {node} did not take it up within {seconds} s: is its server running?");
+                return Err(Failure::Other(message));
+            }
+            told = begun.elapsed();
+            eprintln!("{node} has taken it up and is at it for {} s: promote no other node", told.as_secs());
+        }
         std::thread::sleep(LOOK / 5);
     }
-    let _ = std::fs::remove_file(&asked);
-    Err(Failure::Other(format!("node {node} did not answer within {seconds} s: is its server running?")))
 }
 
 /// The node of a directory that has one.
@@ -89,7 +100,8 @@ impl Asked {
     /// Promotes the node when somebody asks for it; what became of that.
     pub(crate) fn look(&self, promote: impl FnOnce(bool) -> weft::Result<()>) -> Option<weft::Result<()>> {
         let asked = std::fs::read_to_string(&self.asked).ok()?;
-        let _ = std::fs::remove_file(&self.asked);
+        // Who takes it away has it: the command may have given up just now.
+        std::fs::remove_file(&self.asked).ok()?;
         let promoted = promote(asked == FORCE);
         let answer = match &promoted {
             Ok(()) => DONE.to_owned(),

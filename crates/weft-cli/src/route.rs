@@ -21,7 +21,8 @@ use crate::serve::{Asked, Signals, given_identity};
 pub(crate) const HELP: &str = "\
 Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT] [OPTION]...
 
-  --writer HOST:PORT         who writes: weft serve DIR
+  --writer HOST:PORT         who writes: weft serve DIR. When a node is promoted it takes the writer's place; who
+                             writes is found with WEFT_PROBE_PASSWORD, or --auth trust
   --node HOST:PORT           who reads: weft serve --follow DIR; as often as there are nodes
   --listen ADDRESS:PORT      where clients come in [127.0.0.1:6432]
   --auth password|trust      password: asked of the client (under TLS, or from this machine), the servers' by SCRAM;
@@ -35,9 +36,12 @@ Usage: weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADD
   --when-late writer|wait|fail   what becomes of a read whose node does not show in time what it must [writer]
   --late-after TIME          how long it waits for its node, ms [100]
   --age-max TIME             a node whose data is older gets no reads, ms [10000]
-  --probe-user NAME          who looks at the nodes [weft]; the password is in WEFT_PROBE_PASSWORD
+  --silence-max TIME         sessions leave a node that says nothing for so long, ms [10000]
+  --writer-wait TIME         how long clients wait for a writer that is not there, ms [5000]
+  --probe-user NAME          who looks at the servers [weft]; the password is in WEFT_PROBE_PASSWORD
   --probe-every TIME         how often, ms [500]
   --max-connections N        clients at a time [1000]
+  --metrics ADDRESS:PORT     /metrics and /health for who watches; keep it on loopback
   --tell                     a notice tells where each statement ran
   --log-file FILE --log-level LEVEL --log-format text|json
 ";
@@ -50,7 +54,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let signals = Signals::block();
     let log = Arc::clone(&options.log);
     let router = Router::start(options)?;
-    println!("listening on {}\nready", router.address());
+    println!("listening on {}", router.address());
+    if let Some(metrics) = router.metrics() {
+        println!("metrics on http://{metrics}/metrics");
+    }
+    println!("ready");
     while signals.wait() == Asked::Reload {
         if let Err(error) = log.reopen() {
             log.error("log_not_reopened", &[("message", &error.message())]);
@@ -95,11 +103,17 @@ fn options(arguments: &mut Arguments) -> Result<Options, Failure> {
     options.when_late = word(arguments, "--when-late", &ends)?;
     options.late_after = Duration::from_millis(arguments.number("--late-after", 100)?);
     options.age_max = Duration::from_millis(arguments.number("--age-max", 10_000)?);
+    options.silence_max = Duration::from_millis(arguments.number("--silence-max", 10_000)?);
+    options.writer_wait = Duration::from_millis(arguments.number("--writer-wait", 5_000)?);
     options.probe_every = Duration::from_millis(arguments.number("--probe-every", 500)?);
     let user = arguments.option("--probe-user")?.unwrap_or_else(|| "weft".into());
     options.probe = (user, std::env::var("WEFT_PROBE_PASSWORD").ok().filter(|password| !password.is_empty()));
     options.connections_max = arguments.number("--max-connections", 1000)? as usize;
     options.tell = arguments.flag("--tell");
+    if let Some(metrics) = arguments.option("--metrics")? {
+        let wrong = || Failure::Usage(format!("--metrics needs ADDRESS:PORT, not {metrics}"));
+        options.metrics = Some(metrics.parse().map_err(|_| wrong())?);
+    }
     let log = match arguments.option("--log-file")? {
         Some(file) => Log::to_file(&PathBuf::from(file))?,
         None => Log::default(),

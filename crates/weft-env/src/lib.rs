@@ -21,6 +21,7 @@ mod freed;
 mod fs;
 mod handles;
 mod limits;
+mod machine;
 mod real;
 mod rng;
 pub mod sim;
@@ -34,8 +35,9 @@ pub use freed::{FreedMemory, keep_little_freed_memory, return_freed_memory};
 pub use fs::{DirLock, File, Fs, OpenMode, absolute};
 pub use handles::{GivingWay, HandleCounters, Handles, is_out_of_handles};
 pub use limits::raise_open_files;
+pub use machine::machine;
 pub use rng::Rng;
-pub use socket::{have_ended, keep_asking, receive_arrived};
+pub use socket::{has_ended_silently, have_ended, keep_asking, receive_arrived};
 pub use spawn::{JoinHandle, Spawn, catch_panic};
 pub use traffic::{Traffic, thread_traffic};
 

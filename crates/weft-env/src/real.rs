@@ -8,7 +8,8 @@
 //!
 //! 1. A lock belongs to one open file description, so it conflicts between processes and within one, and the kernel
 //!    releases it when its holder dies.
-//! 2. The file of a lock is never removed: between a removal and a new lock two holders could exist.
+//! 2. The file of a lock is removed only to break it. So who has locked a file looks whether that still has the name,
+//!    and locks anew otherwise: of two who come then one holds the lock.
 //!
 //! Concurrency: everything here may be called from any thread; only `lock`'s conflict is answered without waiting.
 //!
@@ -17,7 +18,7 @@
 use std::fs::{File as OsFile, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +39,9 @@ impl Env {
         }
     }
 }
+
+/// So often a file is locked whose name another has meanwhile.
+const LOCK_TRIES: u32 = 100;
 
 struct RealFs;
 
@@ -156,20 +160,28 @@ impl Fs for RealFs {
     }
 
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        // SAFETY: flock only needs a file descriptor that is open during the call; `file` owns it.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::WouldBlock {
-                return Err(error);
+        for _ in 0..LOCK_TRIES {
+            let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            // SAFETY: flock only needs a file descriptor that is open during the call; `file` owns it.
+            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    return Err(error);
+                }
+                let mut present = String::new();
+                file.read_to_string(&mut present)?;
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, present));
             }
-            let mut present = String::new();
-            file.read_to_string(&mut present)?;
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, present));
+            let lock = RealLock(file);
+            // Real 2.
+            let held = lock.0.metadata()?;
+            let is_there = std::fs::metadata(path).is_ok_and(|now| (now.dev(), now.ino()) == (held.dev(), held.ino()));
+            if is_there {
+                lock.describe(owner)?;
+                return Ok(Box::new(lock));
+            }
         }
-        let lock = RealLock(file);
-        lock.describe(owner)?;
-        Ok(Box::new(lock))
+        Err(io::Error::new(io::ErrorKind::WouldBlock, "somebody who breaks the lock again and again"))
     }
 
     fn open_files_max(&self) -> Option<u64> {

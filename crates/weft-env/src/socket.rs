@@ -4,6 +4,16 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+/// Whether a socket's other side has ended without a word: nothing that it sent is left to be read. It takes nothing.
+pub fn has_ended_silently(socket: &impl AsFd) -> bool {
+    let mut byte = [0u8; 1];
+    let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
+    // SAFETY: the pointer and the length are those of a buffer that this function may write to.
+    let read = unsafe { libc::recv(socket.as_fd().as_raw_fd(), byte.as_mut_ptr().cast(), byte.len(), flags) };
+    let passes = || matches!(io::Error::last_os_error().kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+    read == 0 || (read < 0 && !passes())
+}
+
 /// Reads what has arrived at a connected stream socket, at most a buffer full; `Ok(0)` when the other side has ended.
 ///
 /// # Errors
@@ -98,6 +108,8 @@ mod tests {
         let mut buffer = [0; 4];
         assert_eq!((receive_arrived(&first, &mut buffer).unwrap(), &buffer), (4, b"abcd"), "nothing was taken");
         assert!(have_ended(&[]).unwrap().is_empty());
+        // What it said before is not read yet; the second one lives.
+        assert!(!has_ended_silently(&second));
     }
 
     #[test]

@@ -71,6 +71,10 @@ pub struct EngineOptions {
     pub repairing: bool,
     /// The directory is taken from whoever has it: that one acknowledges nothing more.
     pub takes_over: bool,
+    /// Nobody knows whether the writer before is gone: what it may still write once, in the midst of a call, hits
+    /// nothing of this one (docs/decisions/2026-11-28-fencing.md). That needs space on the disk. So it is with
+    /// [`EngineOptions::takes_over`], too.
+    pub apart: bool,
     /// It may take so long to notice that, and let go of its lock: what it has under way ends.
     pub notice: Duration,
     /// Who holds the directory, for the error that others get; none: the process id.
@@ -106,6 +110,7 @@ impl Default for EngineOptions {
             cores: 0,
             repairing: false,
             takes_over: false,
+            apart: false,
             notice: Duration::from_secs(2),
             owner: None,
             table_options: BTreeMap::new(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   offset 0   8        12       16        24        32         40         48         56      57     60        64
-//!          WEFTANNC  version  crc32c  opening   beat      LSN        timestamp  wall µs  closed  0 0 0  epoch
+//!          WEFTANNC  version  crc32c  opening   beat      LSN        timestamp  wall µs  closed  machine epoch
 //! ```
 //!
 //! `opening` is a random number of one opening of the writer; `beat` counts how often it has looked after its nodes.
@@ -37,6 +37,8 @@ pub struct Announcement {
     pub is_closed: bool,
     /// The epoch of the writer's log.
     pub epoch: u32,
+    /// Which machine it runs on, 24 bits; 0: it does not say.
+    pub machine: u32,
 }
 
 impl Announcement {
@@ -49,6 +51,7 @@ impl Announcement {
         bytes[40..48].copy_from_slice(&self.last.0.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.wall_micros.to_le_bytes());
         bytes[56] = u8::from(self.is_closed);
+        bytes[57..60].copy_from_slice(&self.machine.to_le_bytes()[..3]);
         bytes[60..64].copy_from_slice(&self.epoch.to_le_bytes());
         sealed(&mut bytes, MAGIC, VERSION);
         bytes
@@ -65,6 +68,7 @@ impl Announcement {
             wall_micros: read_u64(bytes, 48) as i64,
             is_closed: bytes[56] != 0,
             epoch: u32::from_le_bytes(bytes[60..64].try_into().expect("four bytes")),
+            machine: u32::from_le_bytes([bytes[57], bytes[58], bytes[59], 0]),
         })
     }
 }
@@ -83,6 +87,7 @@ pub(crate) mod tests {
             wall_micros: 1_790_000_000_000_000,
             is_closed: false,
             epoch: 7,
+            machine: 0x00ab_cdef,
         };
         let bytes = announced.encode();
         assert_eq!((&bytes[..8], bytes[8], bytes[32]), (&b"WEFTANNC"[..], 2, 0));

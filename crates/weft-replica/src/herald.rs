@@ -48,11 +48,14 @@ pub struct HeraldOptions {
     pub keep_time: Duration,
     /// How often it shows that it lives, and looks after nodes.
     pub beat: Duration,
+    /// The machine, as [`weft_env::machine`] knows it.
+    pub machine: u32,
 }
 
 impl Default for HeraldOptions {
     fn default() -> HeraldOptions {
-        HeraldOptions { keep_bytes: 1 << 30, keep_time: Duration::from_secs(600), beat: Duration::from_millis(100) }
+        let (keep_bytes, keep_time) = (1 << 30, Duration::from_secs(600));
+        HeraldOptions { keep_bytes, keep_time, beat: Duration::from_millis(100), machine: 0 }
     }
 }
 
@@ -142,7 +145,8 @@ impl Herald {
     pub fn start(engine: &Arc<Engine>, options: HeraldOptions) -> Result<Herald> {
         let env = engine.env().clone();
         let place = Place::of(&env, engine.dir());
-        let said = Announcement { opening: env.rng.next_u64(), epoch: engine.epoch(), ..Announcement::default() };
+        let (opening, epoch, machine) = (env.rng.next_u64(), engine.epoch(), options.machine);
+        let said = Announcement { opening, epoch, machine, ..Announcement::default() };
         let voice =
             Arc::new(Voice { file: place.announced_to()?, said: Mutex::new(said), failures: AtomicU64::new(0) });
         let told = voice.clone();

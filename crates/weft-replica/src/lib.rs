@@ -16,6 +16,7 @@
 //! | `retention` | what the writer keeps for them, and up to which bounds |
 //! | `node`, `standing` | a node: joins, follows, joins anew; what is known of it, and waiting for that |
 //! | `follow_on` | one step of a node |
+//! | `listening` | whether a writer is heard, before somebody else takes its directory |
 //! | `faults` | deliberate bugs |
 //!
 //! 1. A node reads nothing of the log beyond what was announced, and what is announced is durable: what a node shows no
@@ -37,6 +38,7 @@ mod company;
 pub mod faults;
 mod follow_on;
 mod herald;
+mod listening;
 mod node;
 mod place;
 mod registration;
@@ -49,6 +51,7 @@ pub use announcement::Announcement;
 pub use company::Company;
 pub use follow_on::Replaced;
 pub use herald::{Herald, HeraldOptions};
+pub use listening::listen;
 pub use node::{Node, NodeOptions, Promoted};
 pub use place::{NODES_DIR, withdraw};
 pub use seen::NodeSeen;

@@ -21,14 +21,12 @@ use std::time::Duration;
 use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
-use weft_kernel::fault::active;
 use weft_kernel::method::Method;
-use weft_kernel::{CancelToken, Engine, EngineOptions, writer_is_present, writer_of};
+use weft_kernel::{CancelToken, Engine, EngineOptions};
 
-use crate::announcement::Announcement;
-use crate::faults;
 use crate::follow_on::{Follow, Next, Parts, Replaced};
-use crate::place::{Place, check_name, read_announcement};
+use crate::listening::listen;
+use crate::place::check_name;
 use crate::standing::{Goal, NodeStatus, Standing, Waited};
 
 /// How a node follows.
@@ -58,10 +56,6 @@ impl Default for NodeOptions {
     }
 }
 
-/// A writer whose announcement has not moved for so long, five beats, does not live, or hangs.
-const LISTEN: Duration = Duration::from_millis(500);
-/// How often a node looks meanwhile.
-const LISTEN_LOOK: Duration = Duration::from_millis(10);
 /// How long a node rests after a panic of the thread that follows.
 const REST: Duration = Duration::from_millis(500);
 
@@ -213,8 +207,11 @@ impl Node {
 
     fn promote_alone(&self, engine: EngineOptions) -> Result<Promoted> {
         if !engine.takes_over {
-            self.listen()?;
+            let hint = "stop that server; or promote with --force, and it acknowledges nothing more";
+            listen(&self.shared.env, &self.dir, 0).map_err(|heard| heard.hint(hint))?;
         }
+        // One that is silent may hang.
+        let engine = EngineOptions { apart: true, ..engine };
         let opened = Engine::open(self.shared.env.clone(), &self.dir, self.methods.clone(), engine)?;
         let (has, shown) = (opened.published(), self.shared.standing.published());
         if has < shown {
@@ -225,31 +222,6 @@ impl Node {
         self.shared.standing.note_over();
         // It may have joined anew meanwhile: what it has shown last is known when it has stopped.
         Ok(Promoted { engine: opened, before: self.engine() })
-    }
-
-    /// Fails when a writer is heard that has the directory (node 3): its announcement moves while this looks. Every
-    /// look opens the file, whatever the thread that follows does at the time.
-    fn listen(&self) -> Result<()> {
-        let env = &self.shared.env;
-        let heard = || -> Option<Announcement> {
-            let announced = read_announcement(&*Place::of(env, &self.dir).announced_from().ok()??)?;
-            // One that has closed, or has stopped, has let go of it.
-            let lives = !announced.is_closed && writer_is_present(env, &self.dir, announced.epoch).ok()?;
-            lives.then_some(announced)
-        };
-        let Some(first) = heard() else { return Ok(()) };
-        let begun = env.clock.monotonic_nanos();
-        while env.clock.monotonic_nanos().saturating_sub(begun) < LISTEN.as_nanos() as u64 {
-            env.clock.sleep(LISTEN_LOOK);
-            let moves = |now: Announcement| (now.opening, now.beat, now.lsn) != (first.opening, first.beat, first.lsn);
-            if heard().is_some_and(moves) && !active(faults::PROMOTE_DEAF) {
-                let writer = writer_of(env, &self.dir).unwrap_or_else(|| format!("its epoch {}", first.epoch));
-                let what = format!("the directory {} is in use by {writer}, which is heard", self.dir.display());
-                return Err(Error::new(Code::CannotConnectNow, what)
-                    .hint("stop that server; or promote with --force, and it acknowledges nothing more"));
-            }
-        }
-        Ok(())
     }
 
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.

@@ -92,6 +92,8 @@ pub struct NodeStatus {
     pub writer_is_closed: bool,
     /// The opening of the writer that is heard.
     pub opening: u64,
+    /// The epoch of its log.
+    pub epoch: u32,
     /// Why it could not go on last.
     pub lost: Option<Error>,
 }
@@ -235,6 +237,7 @@ impl Standing {
             writer_heard: state.heard.map(since),
             writer_is_closed: state.announced.is_closed,
             opening: state.announced.opening,
+            epoch: state.announced.epoch,
             lost: state.lost.clone(),
         }
     }

@@ -14,6 +14,12 @@ pub const CANCEL_ELSEWHERE: Fault = Fault::new("CANCEL_ELSEWHERE");
 pub const LEAVE_OPEN: Fault = Fault::new("LEAVE_OPEN");
 /// One session's trouble with a node is everybody's.
 pub const TELL_OTHERS: Fault = Fault::new("TELL_OTHERS");
+/// A statement that was cancelled while it went from one server to another is begun there.
+pub const FORGET_CANCEL: Fault = Fault::new("FORGET_CANCEL");
+/// Sessions wait for a node that is silent.
+pub const WAIT_FOR_SILENT: Fault = Fault::new("WAIT_FOR_SILENT");
+/// A server that was overtaken and says that it writes is believed.
+pub const BELIEVE_OVERTAKEN: Fault = Fault::new("BELIEVE_OVERTAKEN");
 
 /// All of them, and the one of the decision.
 pub const ALL: &[Fault] = &[
@@ -23,5 +29,8 @@ pub const ALL: &[Fault] = &[
     CANCEL_ELSEWHERE,
     LEAVE_OPEN,
     TELL_OTHERS,
+    FORGET_CANCEL,
+    WAIT_FOR_SILENT,
+    BELIEVE_OVERTAKEN,
     weft_sql::route::READ_LOCKS,
 ];

@@ -6,7 +6,7 @@
 //!                        SELECT ... ─────────────────────▶ node a     waits for 1042, answers
 //!
 //!   listen      sockets, who is there, cancel requests        startup    TLS, password, the connection to the writer
-//!   health      are the nodes there, how old are they         nodes      which of them has the fewest sessions
+//!   health      are the servers there, how old are they       servers    who writes, and which has the fewest sessions
 //!   session     one client: what it sent, where it goes, what came back
 //! ```
 //!
@@ -24,11 +24,13 @@
     reason = "sockets and their threads are outside of what a simulation decides"
 )]
 
+mod counters;
 pub mod faults;
 mod health;
 mod listen;
-mod nodes;
+mod metrics;
 mod options;
+mod servers;
 mod session;
 mod shared;
 mod startup;

@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
+use weft_wire::monitor::Responder;
 use weft_wire::net::Socket;
 
 use crate::options::{Door, Options};
 use crate::shared::Shared;
-use crate::{health, startup};
+use crate::{health, metrics, startup};
 
 /// Virtual memory for the stack of a session's thread, bytes: statements nest deep, and what is not touched is free.
 const STACK_BYTES: usize = 8 << 20;
-/// How often a look is taken at clients whose statements run.
+/// How often a look is taken at clients whose statements run, and at those that have not logged in.
 const GONE_PERIOD: Duration = Duration::from_millis(250);
 /// How long sessions may take to end when the router does.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
@@ -29,6 +30,7 @@ pub struct Router {
     shared: Arc<Shared>,
     address: SocketAddr,
     listener: Option<thread::JoinHandle<()>>,
+    responder: Option<Responder>,
 }
 
 impl Router {
@@ -46,12 +48,14 @@ impl Router {
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared::new(options, Env::real())?);
         shared.options.log.info("routing", &[("tcp", &address), ("writer", &shared.options.writer)]);
+        let responder = metrics::start(&shared)?;
         health::start(&shared)?;
         let starting = |error| Error::io("starting the router's threads", &error);
         let looking = Arc::clone(&shared);
         let look = move || {
             while !looking.is_closing() {
                 thread::sleep(GONE_PERIOD);
+                looking.end_late();
                 if let Err(error) = looking.end_gone() {
                     looking.options.log.error("sockets", &[("message", &error)]);
                 }
@@ -60,12 +64,17 @@ impl Router {
         thread::Builder::new().name("weft-route-watch".into()).spawn(look).map_err(starting)?;
         let accepting = Arc::clone(&shared);
         let made = thread::Builder::new().name("weft-route".into()).spawn(move || accept(&accepting, &listener));
-        Ok(Router { shared, address, listener: Some(made.map_err(starting)?) })
+        Ok(Router { shared, address, listener: Some(made.map_err(starting)?), responder })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where `/metrics` and `/health` are.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.responder.as_ref().map(Responder::address)
     }
 
     /// How many clients there are.
@@ -121,7 +130,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 
 fn serve(shared: &Arc<Shared>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let socket = Socket::Tcp(stream);
+    let socket = Socket::from(stream);
     // Without these a client that has gone would hold its thread for ever.
     let _ = socket.set_write_timeout(Some(WRITE_TIME));
     let _ = socket.keep_asking(IDLE_TIME);

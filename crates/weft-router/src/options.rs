@@ -77,7 +77,7 @@ pub enum WhenLate {
 /// What a router is started with.
 #[derive(Clone)]
 pub struct Options {
-    /// Who writes.
+    /// Who writes, until a node takes its place.
     pub writer: Place,
     /// Who reads.
     pub nodes: Vec<Place>,
@@ -99,18 +99,25 @@ pub struct Options {
     pub late_after: Duration,
     /// A node whose data is older than this gets no reads.
     pub age_max: Duration,
+    /// Sessions leave a node of which nothing was heard for so long, also in the midst of a statement.
+    pub silence_max: Duration,
+    /// How long a session without a transaction, and one that begins, waits for a writer that is not there.
+    pub writer_wait: Duration,
     /// Whether a notice tells where each statement ran.
     pub tell: bool,
     /// The most clients at a time.
     pub connections_max: usize,
-    /// How long a client may take to log in.
+    /// How long a client may take to log in, from its connection on.
     pub authentication_timeout: Duration,
     /// How long connecting to a server may take.
     pub connect_timeout: Duration,
-    /// How often nodes are looked at.
+    /// How often servers are looked at.
     pub probe_every: Duration,
-    /// Who looks at the nodes, and the password; without one a node that can be connected to is taken to be well.
+    /// Who looks at the servers, and the password; without one a node that answers is taken to be well, and who writes
+    /// stays who was named.
     pub probe: (String, Option<String>),
+    /// Where `/metrics` and `/health` are; none: nowhere.
+    pub metrics: Option<SocketAddr>,
     /// Where the router writes about itself.
     pub log: Arc<Log>,
 }
@@ -130,12 +137,15 @@ impl Options {
             when_late: WhenLate::Writer,
             late_after: Duration::from_millis(100),
             age_max: Duration::from_secs(10),
+            silence_max: Duration::from_secs(10),
+            writer_wait: Duration::from_secs(5),
             tell: false,
             connections_max: 1000,
             authentication_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(3),
             probe_every: Duration::from_millis(500),
             probe: ("weft".into(), None),
+            metrics: None,
             log: Arc::default(),
         }
     }

@@ -7,6 +7,7 @@
 //! 1. The writer decides who may come in. The router shows it what the client said, and forgets it with the session.
 //! 2. A password is asked for only under TLS, or from this machine.
 //! 3. A writer that asks for no password has not looked at the one that the client gave: nobody comes in by it.
+//! 4. One time counts for all that a client says before it is let in, and it takes nobody's place meanwhile (shared 4).
 
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use weft_wire::net::{Channel, Socket, Transport, answer_tls_request};
 use weft_wire::protocol::{Frontend, Startup, TransactionStatus, decode, decode_startup, violation};
 
 use crate::options::Door;
+use crate::servers::Attached;
 use crate::session::{Session, Who, report};
-use crate::shared::{Shared, Slot};
+use crate::shared::{Newcomer, Shared, Slot};
 
 /// The longest password, bytes.
 const PASSWORD_BYTES_MAX: usize = 10_000;
@@ -26,7 +28,7 @@ const PASSWORD_BYTES_MAX: usize = 10_000;
 pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
     let mut channel = Channel::new(Transport::Plain(socket));
     let failed = match negotiate(shared, &mut channel) {
-        Ok(Some(begun)) => return Session::new(shared, channel, begun.slot, begun.who, begun.writer).run(),
+        Ok(Some((slot, who, writer))) => return Session::new(shared, channel, slot, who, writer).run(),
         Ok(None) => return,
         Err(failed) => failed,
     };
@@ -35,6 +37,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
     {
         return;
     }
+    shared.counters.refused.up();
     let peer = channel.socket().peer();
     shared.options.log.warn("refused", &[("client", &peer), ("message", &failed)]);
     report::refusal(&mut channel.out, &failed);
@@ -43,18 +46,13 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
 }
 
 /// What a session begins with.
-struct Begun {
-    slot: Slot,
-    who: Who,
-    writer: Client,
-}
+type Begun = (Slot, Who, (Client, Attached));
 
 type Answer<T> = std::result::Result<T, ClientError>;
 
 /// None when the client only wanted something cancelled, or has gone.
 fn negotiate(shared: &Arc<Shared>, channel: &mut Channel) -> Answer<Option<Begun>> {
-    let limited = channel.socket().set_read_timeout(Some(shared.options.authentication_timeout));
-    limited.map_err(|error| Error::io("setting a time limit for reads", &error))?;
+    let newcomer = shared.arrive(channel.socket());
     loop {
         let Some(frame) = channel.read_startup()? else { return Ok(None) };
         let body = channel.body(&frame).to_vec();
@@ -69,16 +67,18 @@ fn negotiate(shared: &Arc<Shared>, channel: &mut Channel) -> Answer<Option<Begun
                 return Ok(None);
             }
             Startup::Session { minor, parameters } => {
-                let begun = admit(shared, channel, minor, &parameters)?;
-                let unlimited = channel.socket().set_read_timeout(None);
-                unlimited.map_err(|error| Error::io("taking the time limit from reads", &error))?;
-                return Ok(Some(begun));
+                return admit((shared, newcomer), channel, minor, &parameters).map(Some);
             }
         }
     }
 }
 
-fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, parameters: &[(&str, &str)]) -> Answer<Begun> {
+fn admit(
+    (shared, newcomer): (&Arc<Shared>, Newcomer),
+    channel: &mut Channel,
+    minor: u16,
+    parameters: &[(&str, &str)],
+) -> Answer<Begun> {
     let unknown: Vec<&str> =
         parameters.iter().map(|(name, _)| *name).filter(|name| name.starts_with("_pq_.")).collect();
     if minor > 0 || !unknown.is_empty() {
@@ -88,33 +88,22 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, parameters: &[
         return Err(Error::new(Code::ShuttingDown, "the router is shutting down").into());
     }
     let mut who = Who::of(parameters, &shared.options)?;
-    let slot = shared.enter(channel.socket())?;
     let address = channel.socket().peer_address();
     if shared.options.door == Door::Password {
         shared.check_attempts(address)?;
         who.password = Some(ask_password(channel)?);
     }
-    let connected = Client::connect(&who.target(&shared.options.writer, &shared.options));
+    // Who has said a password has a place, as long as the writer looks at it (startup 4).
+    let slot = shared.enter(channel.socket())?;
+    drop(newcomer);
+    let connected = shared.connect_writer(&who);
     let is_wrong = |error: &ClientError| error.sqlstate().starts_with("28");
     match &connected {
-        Ok(writer) if shared.options.door == Door::Trust || writer.gave_password() => {
-            shared.note_attempt(address, true);
-        }
-        Err(error) if is_wrong(error) => shared.note_attempt(address, false),
-        _ => {}
+        Ok(_) => shared.note_attempt(address, true),
+        Err(error @ ClientError::Server(_)) if is_wrong(error) => shared.note_attempt(address, false),
+        Err(_) => {}
     }
-    let writer = connected.map_err(|error| match error {
-        ClientError::Local(error) if !error.sqlstate().starts_with("28") => {
-            let message = format!("the writer at {} cannot be reached: {}", shared.options.writer, error.message());
-            Error::new(Code::CannotConnectNow, message).hint("try again when it is there").into()
-        }
-        error => error,
-    })?;
-    if shared.options.door == Door::Password && !writer.gave_password() {
-        let message = format!("the writer at {} trusts everybody: it asked for no password", shared.options.writer);
-        let hint = "start it with --auth scram, or the router with --auth trust";
-        return Err(Error::new(Code::InvalidAuthorization, message).hint(hint).into());
-    }
+    let (writer, attached) = connected?;
     channel.out.authentication_ok();
     let mut told: Vec<(&String, &String)> = writer.parameters().iter().collect();
     told.sort();
@@ -122,7 +111,8 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, parameters: &[
     channel.out.key_data(slot.entry.id, &slot.entry.secret);
     channel.out.ready(TransactionStatus::Idle);
     channel.flush()?;
-    Ok(Begun { slot, who, writer })
+    shared.counters.sessions.up();
+    Ok((slot, who, (writer, attached)))
 }
 
 /// Startup 2.

@@ -7,7 +7,7 @@ mod servers;
 use std::path::Path;
 use std::process::Command;
 
-use servers::{Company, PASSWORD, skip};
+use servers::{Company, PASSWORD, ask, skip};
 use weft_router::Door;
 use weft_wire::TlsIdentity;
 
@@ -18,7 +18,7 @@ fn client(company: &Company, program: &str) -> Option<Command> {
         return None;
     }
     let mut command = Command::new(program);
-    command.env("PGHOST", "127.0.0.1").env("PGPORT", company.router.address().port().to_string());
+    command.env("PGHOST", "127.0.0.1").env("PGPORT", company.address().port().to_string());
     command.env("PGUSER", "weft").env("PGDATABASE", "weft").env("PGPASSWORD", PASSWORD);
     Some(command)
 }
@@ -28,6 +28,31 @@ fn run(command: &mut Command) -> String {
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(output.status.success(), "{command:?}: {text}");
     text
+}
+
+/// What the router says to who watches it.
+#[test]
+fn it_is_watched() {
+    let change = |options: &mut weft_router::Options| options.metrics = Some(([127, 0, 0, 1], 0).into());
+    let Some(company) = Company::start(change) else { return };
+    let mut client = company.connect();
+    client.query("CREATE TABLE t (id int)").unwrap();
+    (0..7).for_each(|_| assert_eq!(ask(&mut client, "SELECT count(*) FROM t"), "0"));
+    let metrics = company.router.as_ref().unwrap().metrics().unwrap();
+    let read = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(metrics).unwrap();
+        std::io::Write::write_all(&mut stream, format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes()).unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
+        text.split_once("\r\n\r\n").unwrap().1.to_owned()
+    };
+    assert_eq!(read("/health"), "ok\n");
+    let read = weft_wire::monitor::samples(&read("/metrics"));
+    let of = |side: &str| read[&format!("weft_route_statements_total{{side=\"{side}\"}}")];
+    assert_eq!((of("writer"), of("node"), read["weft_route_sessions"]), (1.0, 7.0, 1.0));
+    let writer = format!("{{server=\"127.0.0.1:{}\",role=\"writer\"}}", company.options.writer.port);
+    assert_eq!(read[&format!("weft_route_server_up{writer}")], 1.0);
+    assert_eq!(read[&format!("weft_route_server_connections{writer}")], 1.0);
 }
 
 #[test]

@@ -5,14 +5,15 @@
 
 mod servers;
 
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use servers::checks::{ZONE, after_a_failed_batch, before};
+use servers::checks::{ZONE, after_a_failed_batch, before, cancelled_where_a_node_hangs, read_where_a_node_hangs};
 use servers::fake::{CONNECTS, Fake, Said};
 use servers::wire::{bind, execute, heard, parse, query, sync, talk};
-use servers::{Company, PASSWORD, ask, ran_on, refused};
+use servers::{Company, PASSWORD, ask, ran_on, refused, until};
 use weft_router::Door;
 use weft_wire::TlsIdentity;
 use weft_wire::client::{Client, SslMode};
@@ -81,6 +82,64 @@ fn what_one_session_meets_at_a_node_says_nothing_to_the_others() {
 }
 
 #[test]
+fn nobody_waits_for_a_node_that_hangs() {
+    let Some(read) = read_where_a_node_hangs() else { return };
+    assert_eq!(read, "2 writer");
+}
+
+#[test]
+fn a_cancel_request_that_a_node_does_not_hear_is_kept() {
+    let Some(ended) = cancelled_where_a_node_hangs() else { return };
+    assert_eq!(ended, "57014");
+}
+
+#[test]
+fn who_has_not_logged_in_takes_nobodys_place() {
+    let change = |options: &mut weft_router::Options| {
+        (options.connections_max, options.authentication_timeout) = (4, Duration::from_secs(1));
+    };
+    let Some(company) = Company::start(change) else { return };
+    let begun = Instant::now();
+    let dial = || TcpStream::connect(company.address()).unwrap();
+    let mut silent: Vec<TcpStream> = (0..20).map(|_| dial()).collect();
+    let mut slow = dial();
+    let mut clients: Vec<Client> = (0..4).map(|_| company.connect()).collect();
+    assert_eq!(ask(&mut clients[3], "SELECT 1"), "1");
+    // Byte by byte, each in time.
+    let packet = [0, 0, 1, 0, 0, 3, 0, 0].into_iter().chain(std::iter::repeat(b'a'));
+    let sent = packet.take_while(|byte| {
+        std::thread::sleep(Duration::from_millis(50));
+        std::io::Write::write_all(&mut slow, &[*byte]).is_ok()
+    });
+    let sent = sent.take(200).count();
+    assert!(sent < 100 && begun.elapsed() < Duration::from_secs(8), "{sent} bytes in {:?}", begun.elapsed());
+    for stream in &mut silent {
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        assert!(std::io::Read::read(stream, &mut [0; 16]).is_ok_and(|count| count == 0), "its time is over");
+    }
+    assert_eq!(Client::connect(&company.target()).err().unwrap().sqlstate(), "53300");
+    drop(clients);
+    until("there is a place again", || Client::connect(&company.target()).is_ok());
+}
+
+#[test]
+fn what_must_be_serializable_is_on_the_writer() {
+    let Some(company) = Company::start(|options| options.tell = true) else { return };
+    let mut client = company.connect();
+    client.query("SET default_transaction_isolation = 'serializable'").unwrap();
+    client.query("BEGIN READ ONLY").unwrap();
+    assert_eq!(ran_on(&mut client), "writer");
+    client.query("COMMIT; SET default_transaction_isolation = 'read committed'").unwrap();
+    client.query("BEGIN READ ONLY").unwrap();
+    assert_eq!(ran_on(&mut client), "node");
+    assert_eq!(refused(&mut client, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"), "0A000");
+    client.query("ROLLBACK").unwrap();
+    client.query("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE").unwrap();
+    client.query("BEGIN READ ONLY; SELECT 1; COMMIT").unwrap();
+    assert_eq!(ran_on(&mut client), "writer");
+}
+
+#[test]
 fn a_writer_that_trusts_everybody_lets_nobody_in_by_a_password() {
     let identity = TlsIdentity::make(vec!["localhost".into()]).unwrap();
     let change = |options: &mut weft_router::Options| (options.door, options.tls) = (Door::Password, Some(identity));
@@ -146,6 +205,10 @@ fn a_transaction_that_reads_begins_where_it_sees_what_it_must() {
     assert_eq!(ran_on(&mut client), "writer");
     assert_eq!(ask(&mut client, "SELECT count(*) FROM t"), "0");
     assert_eq!(refused(&mut client, "INSERT INTO t VALUES (1)"), "25006");
+    client.query("ROLLBACK").unwrap();
+    // The same when more than BEGIN is sent at once.
+    client.query("BEGIN READ ONLY; SELECT count(*) FROM t").unwrap();
+    assert_eq!(ran_on(&mut client), "writer");
     client.query("ROLLBACK").unwrap();
     client.query("SET freshness_token = ''").unwrap();
     client.query("BEGIN READ ONLY").unwrap();

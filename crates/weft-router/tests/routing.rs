@@ -213,7 +213,7 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
 #[test]
 fn prepared_statements_run_on_both_sides() {
     let Some(company) = told() else { return };
-    names(company.router.address().port()).unwrap();
+    names(company.address().port()).unwrap();
 }
 
 #[test]

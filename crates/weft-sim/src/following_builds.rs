@@ -24,6 +24,8 @@ use crate::scenario::Scenario;
 use crate::tables::DIR;
 use crate::work::key_of;
 
+/// How often a follower may find, when its writer is at rest, that something is told that was not announced before.
+const RESTS: u32 = 50;
 /// How many commits are followed between two looks.
 const LOOK_EVERY: u64 = 12;
 
@@ -75,7 +77,7 @@ fn follow(env: &Env, writer: &Arc<Engine>, options: &EngineOptions, shared: &Sha
         let (dir, methods) = (Path::new(DIR), crate::methods());
         Follower::join(env.clone(), dir, methods, options.clone(), &|| writer.announced())
     };
-    let mut follower = None;
+    let (mut follower, mut rests) = (None, 0);
     loop {
         // Before what is announced is asked.
         let is_last = shared.stop.load(Ordering::Acquire);
@@ -94,7 +96,16 @@ fn follow(env: &Env, writer: &Arc<Engine>, options: &EngineOptions, shared: &Sha
                     follower = None;
                 }
             }
-            Ok(None) if is_last => break,
+            Ok(None) if is_last => {
+                // What tells of the writer's last edits is on disk with the next block, and a job may make one more.
+                writer.flush().unwrap_or_else(|error| panic!("violation: flush failed: {error}"));
+                let is_whole = following.engine().check().is_ok_and(|findings| findings.is_empty());
+                rests += 1;
+                if is_whole || rests > RESTS {
+                    break;
+                }
+                env.clock.sleep(Duration::from_millis(1));
+            }
             Ok(None) => env.clock.sleep(Duration::from_micros(1 + random.below(500))),
             Err(_) if shared.is_let_go.load(Ordering::Acquire) => follower = None,
             Err(error) => panic!("violation: the follower cannot go on: {error}"),

@@ -70,5 +70,5 @@ pub use promises::promises;
 pub use random::Random;
 pub use round::{faulted_round, open_engine, read_everything, round, verify};
 pub use scenario::Scenario;
-pub use succession::{SuccessionCounts, run_succession};
+pub use succession::{OnStep, SuccessionCounts, run_succession};
 pub use tables::DIR;

@@ -167,7 +167,7 @@ fn bounds(scenario: &Scenario) -> HeraldOptions {
         1 => (8 << 10, Duration::from_millis(20)),
         _ => (1 << 30, Duration::from_secs(600)),
     };
-    HeraldOptions { keep_bytes, keep_time, beat: Duration::from_millis(4) }
+    HeraldOptions { keep_bytes, keep_time, beat: Duration::from_millis(4), machine: 0 }
 }
 
 fn spawn(env: &Env, shared: &Arc<Shared>, seed: u64, number: u64) -> JoinHandle {

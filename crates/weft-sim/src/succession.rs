@@ -31,7 +31,7 @@ use std::time::Duration;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::{DirLock, Env, File, Fs, JoinHandle, OpenMode};
 use weft_format::{Code, Column, DataType, Error, Result, Schema, Value, ValueRef};
-use weft_kernel::step::{Step, on_step};
+use weft_kernel::step::Step;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 use weft_replica::{Herald, HeraldOptions, Node, NodeOptions, Waited};
 
@@ -129,7 +129,12 @@ impl Model {
     }
 }
 
+/// Lets a thread call something after each step that it does; none: no more. The kernel's own exists where tests are
+/// built alone.
+pub type OnStep = fn(Option<Box<dyn FnMut(Step)>>);
+
 struct Shared {
+    on_step: OnStep,
     model: Arc<Mutex<Model>>,
     scenario: Scenario,
     stop: AtomicBool,
@@ -143,7 +148,7 @@ impl Shared {
 }
 
 /// Runs a seed until the machine crashed so many times and a whole run ended well; what is violated otherwise.
-pub fn run_succession(seed: u64, crashes: u64) -> std::result::Result<SuccessionCounts, String> {
+pub fn run_succession(seed: u64, crashes: u64, on_step: OnStep) -> std::result::Result<SuccessionCounts, String> {
     let simulation = Simulation::new(SimOptions::seeded(seed));
     let model = Arc::new(Mutex::new(Model::default()));
     let mut random = Random::new(seed, 91);
@@ -155,7 +160,7 @@ pub fn run_succession(seed: u64, crashes: u64) -> std::result::Result<Succession
             simulation.crash_after(1 + random.below(operations + 100));
         }
         let scenario = Scenario::seeded(seed);
-        let shared = Arc::new(Shared { model: Arc::clone(&model), scenario, stop: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { on_step, model: Arc::clone(&model), scenario, stop: AtomicBool::new(false) });
         let inner = Arc::clone(&shared);
         let end = simulation.run(move |env| run(&env, &inner, &mut Random::new(seed * 1000 + round, 92)));
         simulation.cancel_crash();
@@ -247,14 +252,14 @@ fn spawn_slow(env: &Env, shared: &Arc<Shared>, random: &mut Random) -> JoinHandl
     let (inner, shared, has_hung) = (env.clone(), Arc::clone(shared), Arc::clone(&hangs));
     let body = move || {
         let (clock, hung, blind) = (Arc::clone(&inner.clock), Arc::clone(&has_hung), Arc::clone(&fs));
-        on_step(Some(Box::new(move |reached| {
+        (shared.on_step)(Some(Box::new(move |reached| {
             if reached == step && !hung.swap(true, Ordering::AcqRel) {
                 clock.sleep(Duration::from_millis(millis));
                 blind.sees_itself.store(is_blind, Ordering::Release);
             }
         })));
         let opened = open(&Env { fs: fs.clone(), ..inner.clone() }, &shared, true);
-        on_step(None);
+        (shared.on_step)(None);
         assert!(has_hung.swap(true, Ordering::AcqRel), "violation: an opening failed: {:?}", opened.err());
         match opened {
             Ok(_) => assert!(is_blind, "violation: an opening that was overtaken has succeeded"),

@@ -83,6 +83,13 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
                 | Fault::READ_RECYCLED
                 | Fault::CUT_LOG_FOLLOWED
                 | Fault::FOLLOW_LOST_EDIT
+                | Fault::SKIP_FENCE
+                | Fault::TAKE_AFTER_READ
+                | Fault::REMOVE_OF_SUCCESSOR
+                | Fault::LEAVE_EMPTY_SEGMENT
+                | Fault::READ_STRAY_SEGMENT
+                | Fault::RECYCLE_OF_OTHERS
+                | Fault::KEEP_LATE_SEGMENT
                 | Fault::UNIQUE_BEFORE_FOLLOWED
                 | Fault::FOLLOW_WITHOUT_FLOOR
         )

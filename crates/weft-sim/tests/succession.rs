@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_kernel::fault::{Fault, plant};
+use weft_kernel::step::on_step;
 use weft_sim::{SuccessionCounts, run_succession};
 
 const CRASHES: u64 = 1;
@@ -30,7 +31,7 @@ fn run(first: u64, seeds: u64) -> (SuccessionCounts, Vec<String>) {
             if seed >= first + seeds {
                 break;
             }
-            match run_succession(seed, CRASHES) {
+            match run_succession(seed, CRASHES, on_step) {
                 Ok(counts) => total.lock().expect(WHOLE).add(&counts),
                 Err(violation) => failures.lock().expect(WHOLE).push(violation),
             }

@@ -12,7 +12,8 @@
 //!    `freshness_timeout` has passed: it never answers from what is older.
 //! 2. A node does not know what its client has written elsewhere. So own writes are what the token names, and without a
 //!    token all that anybody has: never less than what was asked for.
-//! 3. Who reads on the writer waits for nothing: there everything is.
+//! 3. Who reads on the writer waits for nothing: there everything is, unless another has taken its place. So who asks
+//!    for the latest, or for a commit that is not there, is told so; other reads are not fenced.
 
 use std::time::Duration;
 
@@ -87,7 +88,10 @@ impl Freshness {
 
     /// Waits until an engine shows what is wanted (freshness 1).
     pub(crate) fn wait(&self, engine: &Engine, cancel: &CancelToken) -> Result<()> {
-        let Some(company) = Company::of(engine).filter(|_| engine.is_follower()) else { return Ok(()) };
+        let Some(company) = Company::of(engine).filter(|_| engine.is_follower()) else {
+            let asks = self.within_ms.is_some() || self.token > engine.published().0;
+            return if asks { engine.check_directory() } else { Ok(()) };
+        };
         let limit = Duration::from_millis(self.timeout_ms);
         if self.token > engine.published().0 {
             let waited = company.wait_for(Timestamp(self.token), limit, Some(cancel))?;

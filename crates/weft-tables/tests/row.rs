@@ -10,6 +10,7 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
+use weft_format::row_arrays::rows_to_batch;
 use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
@@ -331,6 +332,94 @@ fn wide_rows_go_on_on_further_pages_and_give_them_back() {
         assert_eq!(engine.check().unwrap(), Vec::<String>::new());
     });
     assert_eq!(end, RunEnd::Finished);
+}
+
+/// Rows of loads that are given up, behind rows that are there, until the engine has opened again. How many rows there
+/// are in the end, and the pages in use and free after each round.
+fn given_up_loads() -> (usize, Vec<[u64; 2]>) {
+    let told = Arc::new(Mutex::new((0, Vec::new())));
+    let tells = told.clone();
+    let end = Simulation::new(SimOptions::seeded(5)).run(move |env| {
+        let dir = Path::new("db");
+        let mut engine = open(&env, dir, 8 << 20);
+        make(&engine, tiny(512));
+        let load = |engine: &Arc<Engine>, keys: &mut dyn Iterator<Item = i64>| {
+            let mut txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            let text = "x".repeat(100);
+            let rows: Vec<Vec<u8>> =
+                keys.map(|k| table.codec.encode([ValueRef::Int(k), ValueRef::Text(&text)])).collect();
+            let rows = rows.iter().map(Vec::as_slice);
+            txn.build(&table, &[rows_to_batch(&table.def.schema, &table.codec, rows).unwrap()]).unwrap();
+            txn
+        };
+        let rest = |engine: &Arc<Engine>| {
+            engine.freeze().unwrap();
+            engine.run_jobs().unwrap();
+            let layers = engine.begin().unwrap().table("t").unwrap().table.layers();
+            let parts = |name: &str| layers.iter().find(|layer| layer.layer == name).map_or(0, |layer| layer.parts);
+            tells.lock().1.push([parts("pages"), parts("free pages")]);
+        };
+        load(&engine, &mut (0..400).map(|k| k * 10)).commit().unwrap();
+        rest(&engine);
+        for round in 1..6 {
+            // Behind the rows that are there, so that leaves have nothing else.
+            load(&engine, &mut (0..400).map(|k| 4_000 + round * 1_000 + k)).rollback();
+            if round == 3 {
+                // What the manifest says of it is enough.
+                engine.checkpoint().unwrap();
+                engine.close().unwrap();
+                engine = open(&env, dir, 8 << 20);
+            }
+            rest(&engine);
+        }
+        // The only row of a load on its leaf is met by a commit that changes nothing.
+        load(&engine, &mut std::iter::once(3_005)).rollback();
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        txn.insert(&table, &table.codec.encode([ValueRef::Int(3_005), ValueRef::Text("x")])).unwrap();
+        assert!(txn.delete(&table, &key(&table, 3_005)).unwrap());
+        txn.commit().unwrap();
+        rest(&engine);
+        // A later load is there, so what is not known to be gone counts as there.
+        for again in 7..10 {
+            load(&engine, &mut (0..10).map(|k| k * 10 + again)).commit().unwrap();
+            rest(&engine);
+        }
+        // The log goes on, and says nothing of them any more.
+        let wide = "x".repeat(100_000);
+        for at in 0..40 {
+            let mut txn = engine.begin().unwrap();
+            let table = txn.table("t").unwrap();
+            txn.insert(&table, &table.codec.encode([ValueRef::Int(1_000_000 + at), ValueRef::Text(&wide)])).unwrap();
+            txn.commit().unwrap();
+            engine.checkpoint().unwrap();
+        }
+        engine.close().unwrap();
+        let engine = open(&env, dir, 8 << 20);
+        let txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        assert_eq!(value(&table, txn.read_ts(), 3_005), None);
+        tells.lock().0 = scan_rows(&table, txn.view(&table).unwrap(), &[0], &[], 1, 100).unwrap().len();
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+    assert_eq!(end, RunEnd::Finished);
+    let told = told.lock();
+    (told.0, told.1.clone())
+}
+
+#[test]
+fn loads_that_are_given_up_give_their_pages_back() {
+    let _alone = ALONE.lock();
+    let (rows, pages) = given_up_loads();
+    assert_eq!(rows, 470);
+    let (used, all): (Vec<u64>, Vec<u64>) = pages.iter().map(|[used, free]| (*used, used + free)).unzip();
+    assert!(used[..6].iter().all(|now| *now <= used[0] * 3 / 2), "pages in use after each round: {used:?}");
+    assert!(all[5] <= all[1] * 5 / 4, "pages of the file after each round: {all:?}");
+    plant(Some(faults::SWEEP_ENDS_EARLY));
+    let (rows, _) = given_up_loads();
+    plant(None);
+    assert!(rows > 470, "that leaves were not looked at is not noticed");
 }
 
 /// Whether a table that a commit could not be installed in refuses who would see it, and answers who would not.

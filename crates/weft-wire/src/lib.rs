@@ -19,6 +19,7 @@
 pub mod auth;
 pub mod client;
 mod log;
+pub mod monitor;
 pub mod net;
 pub mod protocol;
 

@@ -5,7 +5,8 @@
 //!   close()              ── stops the jobs, flushes, checkpoints, unlocks
 //! ```
 //!
-//! 1. A directory is open in one process at a time; the second one gets 57P03 with the first one's process id.
+//! 1. A directory is open in one process at a time; the second one gets 57P03 with the first one's process id. The lock
+//!    of the directory sees to that; a server of another machine, where it may not, is listened for.
 //! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
 //!    next opening takes longer.
 //! 3. A database that follows another process ([`Database::follow`]) only reads. When it has to join anew its sessions
@@ -133,7 +134,8 @@ impl Database {
         let memory = keep_little(&env, &options);
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
         let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
-        let engine = Engine::open(env.clone(), &dir, methods, options.engine())?;
+        let apart = weft_replica::listen(&env, &dir, weft_env::machine())?;
+        let engine = Engine::open(env.clone(), &dir, methods, EngineOptions { apart, ..options.engine() })?;
         let beside = match limits {
             Some(limits) => match Herald::start(&engine, limits.herald()) {
                 Ok(herald) => Beside::Nodes(herald),
@@ -232,7 +234,8 @@ impl Database {
         self.served.sql.read().clone().expect("a database is there when it was opened, or has joined")
     }
 
-    fn engine(&self) -> Arc<Engine> {
+    /// The kernel below, for who measures it.
+    pub fn engine(&self) -> Arc<Engine> {
         Arc::clone(self.sql().kernel())
     }
 

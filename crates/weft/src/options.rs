@@ -78,7 +78,8 @@ impl Default for Nodes {
 
 impl Nodes {
     pub(crate) fn herald(self) -> HeraldOptions {
-        HeraldOptions { keep_bytes: self.keep_bytes, keep_time: self.keep_time, ..HeraldOptions::default() }
+        let machine = weft_env::machine();
+        HeraldOptions { keep_bytes: self.keep_bytes, keep_time: self.keep_time, machine, ..HeraldOptions::default() }
     }
 }
 

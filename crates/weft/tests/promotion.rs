@@ -50,6 +50,25 @@ fn a_promoted_node_writes_when_it_says_so_and_is_promoted_once() {
     Database::open(dir.path()).unwrap().close().unwrap();
 }
 
+/// A writer that was overtaken, and has not noticed, does not say that what it has is the latest.
+#[test]
+fn who_was_overtaken_knows_nothing_of_the_latest() {
+    let dir = tempfile::tempdir().unwrap();
+    let before = writer(dir.path());
+    let mut session = before.session().unwrap();
+    session.execute("INSERT INTO t VALUES (1)").unwrap();
+    session.execute("SET freshness = 'latest'").unwrap();
+    session.execute("SELECT count(*) FROM t").unwrap();
+    let database = node(dir.path());
+    database.promote(true).unwrap();
+    database.session().unwrap().execute("INSERT INTO t VALUES (2)").unwrap();
+    let refused = session.execute("SELECT count(*) FROM t").unwrap_err();
+    assert_eq!(refused.sqlstate(), "57P02", "{refused}");
+    drop(session);
+    drop(before);
+    database.close().unwrap();
+}
+
 #[test]
 fn closing_while_a_node_is_promoted_leaves_nothing_open() {
     for _ in 0..5 {

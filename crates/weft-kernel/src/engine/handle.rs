@@ -176,6 +176,11 @@ impl Engine {
         self.core.poison.check()
     }
 
+    /// Fails when another writer has taken the directory: then newer commits may be there.
+    pub fn check_directory(&self) -> Result<()> {
+        self.core.check_term()
+    }
+
     /// The number of its opening, the epoch of the log; 0 when it follows.
     pub fn epoch(&self) -> u32 {
         self.core.term.as_ref().map_or(0, |term| term.number())

@@ -86,8 +86,9 @@ fn open_taken(
     assert!(end.file_max >= recovered.file_max, "numbers go on behind all that were given (term 6)");
     let term = term.map_or_else(|| take(&env, dir, &options), Ok)?;
     manifest.guard_by(&term);
-    manifest.settle(options.takes_over)?;
-    if options.takes_over {
+    let apart = options.takes_over || options.apart;
+    manifest.settle(apart)?;
+    if apart {
         services.files.number_apart();
     }
     services.timeline.recover_to(end.last_timestamp);
@@ -100,7 +101,7 @@ fn open_taken(
     reached(Step::RECOVERY_LOG_CONTINUED);
     tell_anew(&log, told_edit, &manifest)?;
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
-    log.begin_if_put_off(options.takes_over)?;
+    log.begin_if_put_off(apart)?;
     forget_dropped(&services.manifest, catalog)?;
     remove_orphans(services, found, attached)?;
     log.begin_if_put_off(false)?;
@@ -306,6 +307,8 @@ fn take_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Taken> {
         }
         env.clock.sleep(LET_GO_LOOK);
     }
+    // Another may have taken it from this one meanwhile, and have the lock by right.
+    term.iter().try_for_each(|term| term.check())?;
     let broken = env.fs.break_lock(&file);
     broken.map_err(|error| Error::io(format!("breaking the lock on {}", file.display()), &error))?;
     let lock =

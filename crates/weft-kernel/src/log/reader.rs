@@ -477,13 +477,15 @@ impl LogReader {
         let found = BlockHeader::decode(self.bytes.get(self.next_block..).unwrap_or(&[]), &self.header, lsn);
         let Some(block) = found else {
             if let Some(next) = next_start {
-                return Err(self.damage(lsn, &format!("the next segment starts at {next}, so it was durable")));
+                return Err(
+                    self.gone_or_damaged(lsn, &format!("the next segment starts at {next}, so it was durable"))?
+                );
             }
             if let Some(later) = self.later_block() {
                 return Err(self.damage(lsn, &format!("the block at {later} proves that it was durable")));
             }
             if self.limit.is_some() {
-                return Err(self.gone_or_damaged(lsn)?);
+                return Err(self.gone_or_damaged(lsn, "its writer has announced that it is durable")?);
             }
             self.at_end = true;
             self.end.last_block = (self.block < self.next_block).then(|| LastBlock {
@@ -544,7 +546,7 @@ impl LogReader {
         if header.epoch != self.end.epoch {
             self.end.segments.begin_epoch();
         }
-        self.end.segments.begin(segment, header.epoch);
+        self.end.segments.begin(segment, header.epoch, header.before);
         self.end.file_max = self.end.file_max.max(header.files);
         self.end.epoch = header.epoch;
         self.end.manifest_edits = self.end.manifest_edits.max(header.edits);
@@ -576,13 +578,13 @@ impl LogReader {
         None
     }
 
-    /// Why a live log cannot be read where its writer has announced it. Segments are removed from the oldest: where the
-    /// next one is missed because it was removed, this one was removed before it.
-    fn gone_or_damaged(&self, lsn: Lsn) -> Result<Error> {
-        if self.exists_live(self.name)? {
-            return Ok(self.damage(lsn, "its writer has announced that it is durable"));
-        }
-        Ok(gone(self.name))
+    /// Why a log cannot be read where it was durable. Segments of a live one go from the oldest: where the next one is
+    /// missed because it went, this one has gone before it, or was put aside, where it may outlive the next.
+    fn gone_or_damaged(&self, lsn: Lsn, proof: &str) -> Result<Error> {
+        let path = self.dir.join(self.name.to_string());
+        let failed = |error| Error::io(format!("looking for {}", path.display()), &error);
+        let is_cut = self.limit.is_some() && !self.env.fs.exists(&path).map_err(failed)?;
+        Ok(if is_cut { gone(self.name) } else { self.damage(lsn, proof) })
     }
 
     /// A segment of a live log that is not needed any more becomes another one (spares 1): what was read before it lost

@@ -32,6 +32,8 @@ pub(crate) struct Segment {
     pub(crate) name: SegmentName,
     /// Which opening has written it.
     epoch: u32,
+    /// The segment before it, as its header says: epoch and start; epoch 0: nobody said.
+    before: (u32, Lsn),
     /// The highest commit timestamp that something in it belongs to.
     needed_until: Timestamp,
     /// The last change of a page in it; 0 when there is none.
@@ -74,14 +76,15 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// A new last segment of an epoch. One that starts at the same place was empty and is replaced.
-    pub(crate) fn begin(&mut self, name: SegmentName, epoch: u32) {
+    /// A new last segment of an epoch, which says what lies `before` it. One that starts at the same place was empty
+    /// and is replaced.
+    pub(crate) fn begin(&mut self, name: SegmentName, epoch: u32, before: (u32, Lsn)) {
         let start = name.start;
         if self.kept.back().is_some_and(|last| last.start == start) {
             self.kept.pop_back();
         }
         assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
-        self.kept.push_back(Segment { start, name, epoch, needed_until: Timestamp(0), last_page: RecordNo(0) });
+        self.kept.push_back(Segment { start, name, epoch, before, needed_until: Timestamp(0), last_page: RecordNo(0) });
         self.check();
     }
 
@@ -201,10 +204,13 @@ impl Segments {
         self.kept.iter().map(|segment| segment.name).collect()
     }
 
-    /// The last one that begins before a position: its epoch and its start; epoch 0: there is none.
+    /// What lies before a segment that begins at the end of the log: its epoch and its start; epoch 0: nobody knows. An
+    /// empty one that it replaces knows it also when those before are needed no more.
     pub(crate) fn before(&self, start: Lsn) -> (u32, Lsn) {
+        let replaced = self.kept.back().filter(|last| last.start == start && last.before.0 > 0);
         let before = self.kept.iter().rev().find(|segment| segment.start < start);
-        before.map_or((0, Lsn(0)), |segment| (segment.epoch, segment.start))
+        let behind = || before.map_or((0, Lsn(0)), |segment| (segment.epoch, segment.start));
+        replaced.map_or_else(behind, |replaced| replaced.before)
     }
 
     /// The last one.

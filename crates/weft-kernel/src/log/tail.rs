@@ -291,7 +291,7 @@ impl Tail {
         }
         reached(Step::LOG_SEGMENT_CREATED);
         self.edits_named = self.edits_named.max(header.edits);
-        self.segments.begin(name, self.epoch);
+        self.segments.begin(name, self.epoch, before);
         self.open = Some(open);
         if std::mem::take(&mut self.is_first) {
             self.remove_void();

@@ -14,8 +14,10 @@ use weft_format::{Code, Error, FileId, Lsn, Result, TableId};
 /// The first bytes of a manifest.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"WEFTMAN\n";
 /// The version of this format.
-pub(crate) const FORMAT_VERSION: u32 = 2;
-/// The version of the release before, which is read, and rewritten at open: it names no positions of the log.
+pub(crate) const FORMAT_VERSION: u32 = 3;
+/// The oldest version that is read: it names no positions of the log. Version 2 differs from this one in the number
+/// alone: its releases do not know the names of first segments ([`crate::log`]), and must not open what has them. Files
+/// of both are rewritten at open.
 pub(crate) const FORMAT_VERSION_BEFORE: u32 = 1;
 /// A file header.
 pub(crate) const FILE_HEADER_BYTES: usize = 64;
@@ -89,9 +91,9 @@ impl FileHeader {
         });
         let bytes = whole.ok_or_else(|| damaged(&name, 0, "the header's checksum does not fit"))?;
         let version = read_u32(bytes, 8);
-        if version != FORMAT_VERSION && version != FORMAT_VERSION_BEFORE {
+        if !(FORMAT_VERSION_BEFORE..=FORMAT_VERSION).contains(&version) {
             let what = format!(
-                "{name} has format version {version}; this release reads {FORMAT_VERSION_BEFORE} and {FORMAT_VERSION}"
+                "{name} has format version {version}; this release reads {FORMAT_VERSION_BEFORE} to {FORMAT_VERSION}"
             );
             return Err(
                 Error::new(Code::VersionMismatch, what).hint("open the directory with the release that wrote it")

@@ -369,7 +369,7 @@ fn on_disk_constants_are_as_documented() {
         layout::CURRENT_TEMPORARY,
         layout::manifest_name(3),
     );
-    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 2 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
+    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 3 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
     assert_eq!(found, wanted);
     let crc = crc32c::crc32c(b"MANIFEST-3");
     assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));
@@ -448,6 +448,33 @@ fn a_manifest_of_the_version_before_is_read_and_rewritten() {
         manifest.apply(edit(7)).unwrap();
         drop(manifest);
         assert_eq!(state(&open(&env).unwrap().1)[&1].1, [4, 7]);
+    });
+}
+
+/// Releases that know version 2 know no names of first segments of the log: they must not open what has them.
+#[test]
+fn a_manifest_that_releases_before_can_read_is_rewritten() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        let (manifest, _) = open(&env).unwrap();
+        [edit(1), edit(2)].into_iter().for_each(|edit| manifest.apply(edit).unwrap());
+        drop(manifest);
+        let wanted = state(&open(&env).unwrap().1);
+        let header = |number: u64| {
+            let file = env.fs.open(&dir().join(layout::manifest_name(number)), OpenMode::ReadWrite).unwrap();
+            let mut bytes = [0; layout::FILE_HEADER_BYTES];
+            file.read_exact_at(&mut bytes, 0).unwrap();
+            (file, layout::FileHeader::decode(&bytes, number).unwrap())
+        };
+        let (file, mut before) = header(1);
+        assert_eq!(before.version, layout::FORMAT_VERSION);
+        before.version = 2;
+        file.write_at(&before.encode(), 0).unwrap();
+        let (manifest, recovered) = open(&env).unwrap();
+        assert_eq!((state(&recovered), header(2).1.version), (wanted.clone(), layout::FORMAT_VERSION));
+        manifest.apply(edit(7)).unwrap();
+        drop(manifest);
+        assert_ne!(state(&open(&env).unwrap().1), wanted);
     });
 }
 

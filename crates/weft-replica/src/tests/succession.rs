@@ -290,6 +290,23 @@ pub(crate) fn a_writer_that_is_heard_keeps_its_directory() {
     put(&engine, 3, 3);
 }
 
+/// Who opens a directory whose lock keeps nobody out listens first, unless the writer is of the same machine.
+#[test]
+fn an_opening_listens_for_writers_of_other_machines() {
+    let bench = Bench::new();
+    let (writer, herald) = bench.writer(HeraldOptions { machine: 7, ..quick() });
+    put(&writer, 1, 1);
+    let listens = |machine: u32| listen(&Env::real(), bench.dir.path(), machine).map_err(|error| error.code());
+    assert_eq!((listens(8), listens(0)), (Err(Code::CannotConnectNow), Err(Code::CannotConnectNow)));
+    assert_eq!(listens(7), Ok(false), "the lock knows");
+    herald.stop();
+    assert_eq!(listens(8), Ok(true), "it is silent, and may hang");
+    drop((herald, writer));
+    let (writer, herald) = bench.writer(HeraldOptions { machine: 7, ..quick() });
+    writer.close_and(|| herald.farewell()).unwrap();
+    assert_eq!(listens(8), Ok(false), "it has closed");
+}
+
 /// One promotion at a time, and none after it.
 #[test]
 fn a_second_promotion_is_refused() {

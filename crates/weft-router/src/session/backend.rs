@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use weft_format::{Code, Error};
 use weft_kernel::fault;
-use weft_wire::client::{Client, Result};
+use weft_wire::client::{Client, Result, ResultSet};
 use weft_wire::net::Frame;
 
 use super::batch::{Expect, Message, Statement};
 use crate::faults;
-use crate::nodes::Attached;
+use crate::servers::{Attached, Servers};
+use crate::shared::Way;
 
 /// How long nothing may come from a server before it is asked whether it is still there.
 const IDLE_TIME: Duration = Duration::from_secs(60);
@@ -21,8 +22,10 @@ const TAKEN_BYTES: usize = 1 << 20;
 /// A server, as one session knows it.
 pub(super) struct Backend {
     pub(super) client: Client,
-    /// The place at the node; none: the writer.
-    pub(super) attached: Option<Attached>,
+    /// The place at the server.
+    attached: Attached,
+    /// What stops what runs there.
+    pub(super) way: Arc<Way>,
     /// Which statement it has under each name.
     prepared: HashMap<String, u64>,
     /// The settings that the router told it.
@@ -32,18 +35,39 @@ pub(super) struct Backend {
 }
 
 impl Backend {
-    pub(super) fn new(mut client: Client, attached: Option<Attached>) -> Backend {
-        let socket = client.channel().socket();
+    /// Of a connection that is registered.
+    pub(super) fn new(mut client: Client, attached: Attached) -> Backend {
+        let socket = client.channel().socket().clone();
         // A machine that is gone without a word is found out by the system.
         let _ = socket.keep_asking(IDLE_TIME);
         // A socket that has no time limits is one that is gone.
         let _ = socket.write_in_rounds();
-        Backend { client, attached, prepared: HashMap::new(), given: BTreeMap::new(), token: 0 }
+        let (server, is_node) = (Arc::clone(attached.server()), attached.is_node());
+        let way = Arc::new(Way { canceller: client.canceller(), socket, server, is_node });
+        Backend { client, attached, way, prepared: HashMap::new(), given: BTreeMap::new(), token: 0 }
     }
 
-    /// Whether it is not to be used any more.
-    pub(super) fn is_down(&self) -> bool {
-        self.client.is_broken() || self.attached.as_ref().is_some_and(|attached| !attached.node().is_up())
+    /// Whether it is not to be used any more: a node when it is not well or has become the writer, the writer when
+    /// another has taken its place.
+    pub(super) fn is_down(&self, servers: &Servers) -> bool {
+        let server = self.attached.server();
+        let is_writer = servers.is_writer(server.number);
+        let is_gone = match self.is_node() {
+            true => !server.is_up(),
+            // What it says before it goes is for the client.
+            false => self.way.socket.has_ended_silently(),
+        };
+        self.client.is_broken() || is_writer == self.is_node() || is_gone
+    }
+
+    pub(super) fn is_node(&self) -> bool {
+        self.attached.is_node()
+    }
+
+    /// Runs a text of the router's own. As any, it ends the statement without a name.
+    pub(super) fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>> {
+        self.prepared.remove("");
+        self.client.query(sql)
     }
 
     /// The next message; none at the end. What waits is sent, or so much of it as the server takes before it speaks.
@@ -57,23 +81,21 @@ impl Backend {
     pub(super) fn settle(&mut self, status: Option<u8>) {
         let is_idle = status == Some(b'I')
             || (status.is_some() && fault::active(faults::LEAVE_OPEN))
-            || (status.is_some() && self.client.query("ROLLBACK").is_ok() && !self.client.in_transaction());
+            || (status.is_some() && self.query("ROLLBACK").is_ok() && !self.client.in_transaction());
         if !is_idle {
             self.client.abandon();
         }
     }
 
-    /// The node's place among the nodes; none of the writer.
-    pub(super) fn number(&self) -> Option<usize> {
-        self.attached.as_ref().map(|attached| attached.node().number)
+    /// The server's place among the servers.
+    pub(super) fn number(&self) -> usize {
+        self.attached.server().number
     }
 
     /// Its place, for people.
     pub(super) fn place(&self) -> String {
-        match &self.attached {
-            Some(attached) => format!("the node {}", attached.node().place),
-            None => format!("the writer {}", self.client.target().place()),
-        }
+        let what = if self.is_node() { "node" } else { "writer" };
+        format!("the {what} {}", self.attached.server().place)
     }
 
     /// What must be sent before a message: a statement that it needs, a name that must be free.

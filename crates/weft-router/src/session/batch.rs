@@ -133,6 +133,7 @@ impl Batch {
             None => self.runs.push(Routed {
                 kind: weft_sql::route::Kind::Elsewhere,
                 reason: "it runs a statement that was not prepared here",
+                binds: true,
             }),
         }
     }

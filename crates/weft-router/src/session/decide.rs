@@ -65,6 +65,7 @@ mod tests {
             ("BEGIN READ ONLY; SELECT 1; SAVEPOINT a; SELECT 2; COMMIT; SELECT 3", Side::Node),
             ("BEGIN READ ONLY; SELECT 1; COMMIT; INSERT INTO t VALUES (1)", Side::Writer),
             ("BEGIN READ ONLY; SET search_path = a", Side::Writer),
+            ("BEGIN READ ONLY; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SELECT 1", Side::Writer),
             ("BEGIN; SELECT 1; COMMIT", Side::Writer),
             ("SELECT 1; SELECT nextval('s')", Side::Writer),
             ("SELECT 1; COMMIT", Side::Writer),
@@ -90,6 +91,8 @@ mod tests {
             ("SELECT pg_advisory_xact_lock(1)", true),
             ("DECLARE c CURSOR WITH HOLD FOR SELECT 1", true),
             ("PREPARE p AS SELECT 1", true),
+            ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", true),
+            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", false),
             ("COMMIT; INSERT INTO t VALUES (1)", true),
             ("COMMIT; BEGIN", true),
         ] {

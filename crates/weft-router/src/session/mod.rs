@@ -14,6 +14,8 @@
 //! 4. After each use of the writer a read on a node waits for the newest commit that the writer had then: so a session
 //!    sees what it wrote, and what it saw.
 //! 5. A node that refuses the session is left alone for a while ([`pauses`]); no other session hears of it.
+//! 6. A session without a transaction whose writer has gone goes on at the writer that there is, unless something lived
+//!    in the connection (3, locks, what functions remember) or settings that were not asked for yet.
 
 mod backend;
 mod batch;

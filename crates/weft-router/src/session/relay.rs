@@ -15,6 +15,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_sql::Notice;
 use weft_wire::client::Report;
@@ -52,6 +53,8 @@ pub(super) struct Relay<'a> {
     pub(super) is_no_answer: Option<fn(&Report) -> bool>,
     /// What the client is told before the end.
     pub(super) notice: Option<Notice>,
+    /// The router ends: that statements are cancelled then is no answer, the client is told why its session ends.
+    pub(super) closing: Option<&'a AtomicBool>,
     queue: VecDeque<Expect>,
     status: Option<u8>,
     failed: bool,
@@ -68,7 +71,8 @@ impl<'a> Relay<'a> {
     ) -> Relay<'a> {
         let queue = VecDeque::new();
         let (status, failed, sent) = (None, false, false);
-        Relay { client, backend, statements, batch, is_no_answer: None, notice: None, queue, status, failed, sent }
+        let (is_no_answer, notice, closing) = (None, None, None);
+        Relay { client, backend, statements, batch, is_no_answer, notice, closing, queue, status, failed, sent }
     }
 
     /// Sends the batch and hands on what comes back.
@@ -167,6 +171,7 @@ impl<'a> Relay<'a> {
     fn answers(&mut self) -> Result<(), Stop> {
         while !self.queue.is_empty() {
             let Ok(Some(frame)) = self.backend.receive() else { return Err(Stop::Lost) };
+            let is_node = self.backend.is_node();
             let body = self.backend.client.channel().body(&frame);
             let is_own = matches!(
                 (frame.tag, self.queue.front()),
@@ -174,8 +179,12 @@ impl<'a> Relay<'a> {
             );
             if frame.tag == b'E' {
                 let report = Report::read(body);
+                let closes = self.closing.is_some_and(|closing| closing.load(Ordering::SeqCst));
+                if closes && report.sqlstate() == "57014" {
+                    return Err(Stop::Lost);
+                }
                 return_if_no_answer(&report, self.is_no_answer.filter(|_| !self.sent))?;
-                if report.severity() != "ERROR" && self.backend.attached.is_some() {
+                if report.severity() != "ERROR" && is_node {
                     return Err(Stop::Lost);
                 }
             }

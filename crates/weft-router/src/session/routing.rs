@@ -1,5 +1,6 @@
 //! The session: reads messages, and sends each batch where it goes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use super::settings::Known;
 use super::{Who, report};
 use crate::faults;
 use crate::options::WhenLate;
+use crate::servers::Attached;
 use crate::shared::{Shared, Slot};
 
 /// So much of a series of messages is kept until its Sync; one that is longer goes to the writer.
@@ -28,6 +30,9 @@ const TEXTS_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 4096;
 /// What waits for everything that a session wants to see, and for nothing else.
 const SHOWN: &str = "SELECT weft_published_commit()";
+const CANCELLED: &str = "canceling statement due to user request";
+/// The isolation of transactions that do not say theirs: a node's are not serializable.
+const ISOLATION: &str = "default_transaction_isolation";
 /// What fails a transaction without doing anything else.
 const FAILING: &str = "ROLLBACK TO SAVEPOINT \"weft route\"";
 
@@ -63,6 +68,8 @@ pub(crate) struct Session {
     no_promise: bool,
     had_node: bool,
     pauses: Pauses,
+    /// Something may live in the writer's connection that another one would not have: locks, the state of functions.
+    is_bound: bool,
 }
 
 /// Why a session ends.
@@ -71,7 +78,7 @@ enum End {
     Gone,
     /// The client is told.
     Told {
-        sqlstate: &'static str,
+        sqlstate: Cow<'static, str>,
         message: String,
     },
     Failed(Error),
@@ -88,14 +95,20 @@ impl From<Error> for End {
 
 impl Session {
     /// The session of a client that was let in.
-    pub(crate) fn new(shared: &Arc<Shared>, client: Channel, slot: Slot, who: Who, writer: Client) -> Session {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        client: Channel,
+        slot: Slot,
+        who: Who,
+        (writer, attached): (Client, Attached),
+    ) -> Session {
         Session {
             shared: Arc::clone(shared),
             slot,
             client,
             no_promise: who.begins_stale,
             who,
-            writer: Backend::new(writer, None),
+            writer: Backend::new(writer, attached),
             node: None,
             at: Side::Writer,
             status: b'I',
@@ -112,6 +125,7 @@ impl Session {
             sticks: false,
             had_node: false,
             pauses: Pauses::default(),
+            is_bound: false,
         }
     }
 
@@ -123,7 +137,7 @@ impl Session {
             Ok(()) | Err(End::Gone) => return,
             Err(End::Told { sqlstate, message }) => {
                 let hint = "connect again";
-                report::error(&mut self.client.out, "FATAL", sqlstate, &message, hint);
+                report::error(&mut self.client.out, "FATAL", &sqlstate, &message, hint);
             }
             Err(End::Failed(error)) => self.client.out.fatal(&error),
         }
@@ -138,8 +152,7 @@ impl Session {
             }
             let read = self.client.read();
             if self.shared.is_closing() {
-                let message = "terminating connection due to administrator command".to_owned();
-                return Err(End::Told { sqlstate: "57P01", message });
+                return Err(closing());
             }
             let Some(frame) = read? else { return Ok(()) };
             if !self.take(&frame)? {
@@ -160,7 +173,7 @@ impl Session {
                 }
                 let text = body.strip_suffix(&[0]).and_then(|text| std::str::from_utf8(text).ok());
                 let runs = text.map(|text| self.route(text));
-                let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text" }];
+                let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text", binds: true }];
                 let runs = runs.map_or_else(unread, |runs| runs.to_vec());
                 self.run_batch(&Batch::query(body, runs))?;
             }
@@ -232,6 +245,13 @@ impl Session {
     }
 
     fn run_batch(&mut self, batch: &Batch) -> Result<(), End> {
+        self.slot.entry.begin();
+        let ran = self.place_batch(batch);
+        self.slot.entry.end();
+        ran
+    }
+
+    fn place_batch(&mut self, batch: &Batch) -> Result<(), End> {
         let side = match (self.status, self.pipe) {
             (b'I', None) if !self.sticks => outside(&batch.runs, &batch.prepares),
             (b'I', None) => Side::Writer,
@@ -247,7 +267,7 @@ impl Session {
         if self.told == Some(Side::Node) && self.status == b'I' {
             self.tell_writer()?;
         }
-        let begins = matches!(batch.runs.last(), Some(Routed { kind: Kind::Begin { .. }, .. }));
+        let begins = batch.runs.iter().any(|statement| matches!(statement.kind, Kind::Begin { .. }));
         if side == Side::Node && self.pipe.is_none() && self.ready_node(begins)? {
             return self.run_on_node(batch);
         }
@@ -257,7 +277,14 @@ impl Session {
     /// Runs a batch on the writer.
     fn run_on_writer(&mut self, batch: &Batch) -> Result<(), End> {
         let was_idle = self.status == b'I';
+        if was_idle && self.pipe.is_none() && self.writer.is_down(&self.shared.servers) {
+            self.renew_writer()?;
+        }
+        if !self.slot.entry.goes(&self.writer.way) && was_idle && batch.is_complete {
+            return self.cancelled(batch);
+        }
         for statement in &batch.runs {
+            self.is_bound |= statement.binds;
             match &statement.kind {
                 Kind::Sticks => self.sticks = true,
                 Kind::Prepared { forgets, .. } => self.sticks |= !forgets,
@@ -267,12 +294,12 @@ impl Session {
         }
         self.prepare_named(batch, Side::Writer).map_err(|error| lost_writer(&error))?;
         self.stale = true;
+        self.shared.counters.on_writer.up();
         let notice = self.notice(batch, Side::Writer);
-        self.slot.entry.begin(self.writer.client.canceller());
         let mut relay = Relay::new(&mut self.client, &mut self.writer, &mut self.statements, batch);
-        relay.notice = notice;
+        (relay.notice, relay.closing) = (notice, Some(&self.shared.closing));
         let ran = relay.run();
-        self.slot.entry.end();
+        self.slot.entry.leaves();
         match ran {
             Ran::Done { status, failed } => {
                 self.note_done(batch, Side::Writer, status, failed, was_idle);
@@ -282,11 +309,9 @@ impl Session {
                 self.writer.client.abandon();
                 Err(End::Gone)
             }
-            Ran::Again(why) => Err(End::Told { sqlstate: "08006", message: why }),
-            Ran::Lost { .. } => {
-                let message = format!("the connection to {} was lost", self.writer.place());
-                Err(End::Told { sqlstate: "08006", message })
-            }
+            Ran::Again(why) => Err(End::Told { sqlstate: "08006".into(), message: why }),
+            Ran::Lost { .. } if self.shared.is_closing() => Err(closing()),
+            Ran::Lost { .. } => Err(lost_writer(&self.writer.place())),
         }
     }
 
@@ -298,10 +323,12 @@ impl Session {
         }
         let notice = self.notice(batch, Side::Node);
         let Some(node) = &mut self.node else { return self.lose(batch, was_idle) };
-        let canceller = if fault::active(faults::CANCEL_ELSEWHERE) { &self.writer } else { &*node };
-        self.slot.entry.begin(canceller.client.canceller());
+        let stopped = if fault::active(faults::CANCEL_ELSEWHERE) { &self.writer } else { &*node };
+        if !self.slot.entry.goes(&stopped.way) && was_idle && batch.is_complete {
+            return self.cancelled(batch);
+        }
         let mut relay = Relay::new(&mut self.client, node, &mut self.statements, batch);
-        relay.notice = notice;
+        (relay.notice, relay.closing) = (notice, Some(&self.shared.closing));
         if was_idle && batch.is_complete {
             relay.is_no_answer = Some(match self.shared.options.when_late {
                 WhenLate::Writer => |report| is_no_answer(report) || is_late(report),
@@ -309,9 +336,10 @@ impl Session {
             });
         }
         let ran = relay.run();
-        self.slot.entry.end();
+        self.slot.entry.leaves();
         match ran {
             Ran::Done { status, failed } => {
+                self.shared.counters.on_nodes.up();
                 for statement in &batch.runs {
                     if let Kind::Set(assignments) = &statement.kind {
                         self.note_set(assignments, Side::Node);
@@ -329,16 +357,21 @@ impl Session {
                 Err(End::Gone)
             }
             Ran::Again(why) => {
+                self.shared.counters.again.up();
                 if node.client.is_broken() {
                     self.shared.options.log.info("node_left", &[("node", &node.place()), ("message", &why)]);
                     self.lost_node();
                 }
                 self.run_on_writer(batch)
             }
+            Ran::Lost { .. } if self.shared.is_closing() => Err(closing()),
             Ran::Lost { sent } => {
                 self.lost_node();
                 match was_idle && batch.is_complete && !sent {
-                    true => self.run_on_writer(batch),
+                    true => {
+                        self.shared.counters.again.up();
+                        self.run_on_writer(batch)
+                    }
                     false => self.lose(batch, was_idle),
                 }
             }
@@ -351,8 +384,8 @@ impl Session {
         if let Some(status) = status {
             (self.status, self.at) = (status, side);
         }
-        if let (Side::Node, Some(number)) = (side, self.node.as_ref().and_then(Backend::number)) {
-            self.pauses.served(number);
+        if let (Side::Node, Some(node)) = (side, &self.node) {
+            self.pauses.served(node.number());
         }
         let is_idle = was_idle && self.status == b'I';
         for statement in &batch.runs {
@@ -365,7 +398,7 @@ impl Session {
                     self.statements.clear();
                     self.writer.forget_all();
                     self.node = None;
-                    (self.sticks, self.told) = (false, Some(Side::Writer));
+                    (self.sticks, self.is_bound, self.told) = (false, false, Some(Side::Writer));
                     self.no_promise = self.who.begins_stale;
                 }
                 Kind::Set(assignments) => self.note_promise(assignments, is_idle && !failed && batch.runs.len() == 1),
@@ -441,18 +474,23 @@ impl Session {
     fn connect_node(&mut self) -> bool {
         loop {
             let (pauses, now) = (&self.pauses, self.shared.env.clock.monotonic_nanos());
-            let attached = self.shared.nodes.attach(|node| !pauses.rests(node.number, now));
-            let Some(attached) = attached else { return false };
-            match Client::connect(&self.who.target(&attached.node().place, &self.shared.options)) {
-                Ok(client) => {
+            let attached = self.shared.servers.attach(|node| !pauses.rests(node.number, now));
+            let Some(mut attached) = attached else { return false };
+            match Client::connect(&self.who.target(&attached.server().place, &self.shared.options)) {
+                Ok(mut client) => {
+                    let is_ours = self.shared.check_proof(&client, &attached.server().place).is_ok();
+                    if !is_ours || !attached.register(client.channel().socket()) {
+                        self.pauses.refused(attached.server().number, now);
+                        continue;
+                    }
                     // The node before may have shown more.
                     self.stale |= self.had_node;
                     self.had_node = true;
-                    self.node = Some(Backend::new(client, Some(attached)));
+                    self.node = Some(Backend::new(client, attached));
                     return true;
                 }
                 Err(error) => {
-                    let (log, node) = (&self.shared.options.log, attached.node());
+                    let (log, node) = (&self.shared.options.log, attached.server());
                     log.warn("node_refused", &[("node", &node.place), ("message", &error)]);
                     self.pauses.refused(node.number, now);
                     // Nodes 1: what a server says, it says to this session.
@@ -468,36 +506,33 @@ impl Session {
     /// Makes a node ready for a read: connected, told the settings, waiting for what the session must see. It shows
     /// that before a transaction `begins`, which cannot go elsewhere later. False when none can be.
     fn ready_node(&mut self, begins: bool) -> Result<bool, End> {
-        if self.node.as_ref().is_some_and(Backend::is_down) {
+        if self.node.as_ref().is_some_and(|node| node.is_down(&self.shared.servers)) {
             self.node = None;
         }
         if self.node.is_none() && !self.connect_node() {
             return Ok(false);
         }
-        let asks_position = self.stale && !self.no_promise;
-        let asks_settings = self.told == Some(Side::Writer);
-        if asks_position || asks_settings {
-            match self.known.ask(&mut self.writer, asks_settings, asks_position) {
-                Ok(None) if asks_position => return Ok(false),
-                Ok(commit) => {
-                    self.token = self.token.max(commit.unwrap_or(0));
-                    self.stale &= !asks_position;
-                    self.told = self.told.filter(|_| !asks_settings);
-                }
-                Err(ClientError::Server(report)) if report.severity() == "ERROR" => return Ok(false),
-                Err(error) => return Err(lost_writer(&error)),
-            }
+        if begins && self.known.watch_name(ISOLATION) {
+            self.told = Some(Side::Writer);
+        }
+        if !self.ask_writer()? || (begins && self.known.value(ISOLATION) == Some("serializable")) {
+            return Ok(false);
         }
         let token = if self.no_promise || fault::active(faults::FORGET_TOKEN) { 0 } else { self.token };
         let Some(node) = &mut self.node else { return Ok(false) };
+        if !self.slot.entry.goes(&node.way) {
+            return Ok(false);
+        }
         let mut told = self.known.tell(node, token);
         let is_told = told.is_ok();
         if begins && is_told {
             told = show(node);
         }
+        self.slot.entry.leaves();
         let is_settled = !node.client.in_transaction();
         match told {
             Ok(()) if is_settled => Ok(true),
+            Err(ClientError::Server(_)) if is_settled && self.slot.entry.is_cancelled() => Ok(false),
             // Another node would be as late. Where what is late fails, the transaction's statements say so themselves.
             Err(ClientError::Server(report)) if is_settled && is_late(&report) => {
                 Ok(is_told && self.shared.options.when_late != WhenLate::Writer)
@@ -513,24 +548,78 @@ impl Session {
         }
     }
 
+    /// Asks the writer for its newest commit and for the session's settings, where that is needed. False when it does
+    /// not say.
+    fn ask_writer(&mut self) -> Result<bool, End> {
+        let asks_position = self.stale && !self.no_promise;
+        let asks_settings = self.told == Some(Side::Writer);
+        if !asks_position && !asks_settings {
+            return Ok(true);
+        }
+        if self.writer.is_down(&self.shared.servers) {
+            self.renew_writer()?;
+        }
+        match self.known.ask(&mut self.writer, asks_settings, asks_position) {
+            Ok(None) if asks_position => Ok(false),
+            Ok(commit) => {
+                self.token = self.token.max(commit.unwrap_or(0));
+                self.shared.servers.note_commit(self.token);
+                self.stale &= !asks_position;
+                self.told = self.told.filter(|_| !asks_settings);
+                Ok(true)
+            }
+            Err(ClientError::Server(report)) if report.severity() == "ERROR" => Ok(false),
+            // What the writer says before it goes is for the client.
+            Err(ClientError::Server(report)) => {
+                let (sqlstate, message) = (report.sqlstate().to_owned().into(), report.message().to_owned());
+                Err(End::Told { sqlstate, message })
+            }
+            Err(error) => {
+                // The same for the next one, if it can be.
+                self.shared.options.log.info("writer_left", &[("writer", &self.writer.place()), ("message", &error)]);
+                self.renew_writer()?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Connects to the writer again, or to the one that has taken its place: outside of a transaction, when nothing is
+    /// lost with the connection (session 6).
+    fn renew_writer(&mut self) -> Result<(), End> {
+        let lost = lost_writer(&self.writer.place());
+        if self.sticks || self.is_bound || self.told == Some(Side::Writer) {
+            return Err(lost);
+        }
+        let made = self.shared.connect_writer(&self.who);
+        let (client, attached) = made.map_err(|error| lost_writer(&error))?;
+        self.writer = Backend::new(client, attached);
+        self.stale = true;
+        self.shared.counters.renewed.up();
+        self.known.tell(&mut self.writer, 0).map_err(|error| lost_writer(&error))
+    }
+
     /// Tells the writer what was set on the node.
     fn tell_writer(&mut self) -> Result<(), End> {
-        let lost =
-            || End::Told { sqlstate: "08006", message: "the node that knew the session's settings was lost".into() };
+        let lost = || End::Told {
+            sqlstate: "08006".into(),
+            message: "the node that knew the session's settings was lost".into(),
+        };
         let node = self.node.as_mut().ok_or_else(lost)?;
         self.known.ask(node, true, false).map_err(|_| lost())?;
-        self.known.tell(&mut self.writer, 0).map_err(|error| lost_writer(&error))?;
         self.told = None;
-        Ok(())
+        if self.writer.is_down(&self.shared.servers) {
+            return self.renew_writer();
+        }
+        self.known.tell(&mut self.writer, 0).map_err(|error| lost_writer(&error))
     }
 
     /// Leaves a node that ended the connection, or refused what it must be told, and leaves it alone for a while.
     /// Others go on there (nodes 1).
     fn lost_node(&mut self) {
-        if let Some(number) = self.node.take().as_ref().and_then(Backend::number) {
+        if let Some(number) = self.node.take().as_ref().map(Backend::number) {
             self.pauses.refused(number, self.shared.env.clock.monotonic_nanos());
             if fault::active(faults::TELL_OTHERS) {
-                self.shared.nodes.all()[number].set_up(false);
+                self.shared.servers.all()[number].set_up(false);
             }
         }
     }
@@ -538,17 +627,26 @@ impl Session {
     /// Tells that a node was lost in the midst of something that cannot run again unseen. A transaction that was there
     /// goes on as a failed one, on the writer.
     fn lose(&mut self, batch: &Batch, was_idle: bool) -> Result<(), End> {
+        if self.shared.is_closing() {
+            return Err(closing());
+        }
         self.told = self.told.filter(|side| *side != Side::Node);
         if !was_idle {
             // The error is what is wanted.
-            let _ = self.writer.client.query(&format!("BEGIN READ ONLY; {FAILING}"));
+            let _ = self.writer.query(&format!("BEGIN READ ONLY; {FAILING}"));
             if !self.writer.client.is_failed() {
-                return Err(End::Told { sqlstate: "08006", message: "the servers of the session were lost".into() });
+                return Err(End::Told {
+                    sqlstate: "08006".into(),
+                    message: "the servers of the session were lost".into(),
+                });
             }
             (self.at, self.status) = (Side::Writer, b'E');
         }
-        let message = "the node that ran this was lost";
-        report::error(&mut self.client.out, "ERROR", "40001", message, "run it again: it will run elsewhere");
+        let (code, message, hint) = match self.slot.entry.is_cancelled() {
+            true => ("57014", CANCELLED, ""),
+            false => ("40001", "the node that ran this was lost", "run it again: it will run elsewhere"),
+        };
+        report::error(&mut self.client.out, "ERROR", code, message, hint);
         self.end_batch(batch);
         Ok(())
     }
@@ -556,7 +654,7 @@ impl Session {
     /// Refuses what a node would do wrongly; its transaction has failed.
     fn refuse(&mut self, batch: &Batch, reason: &str) -> Result<(), End> {
         let failed = self.node.as_mut().is_some_and(|node| {
-            let _ = node.client.query(FAILING);
+            let _ = node.query(FAILING);
             node.client.is_failed()
         });
         if !failed {
@@ -566,6 +664,16 @@ impl Session {
         self.status = b'E';
         let message = format!("this cannot run in a READ ONLY transaction behind the router: {reason}");
         report::error(&mut self.client.out, "ERROR", "0A000", &message, "begin the transaction without READ ONLY");
+        self.end_batch(batch);
+        Ok(())
+    }
+
+    /// Tells that a batch was cancelled before it ran anywhere (shared 2).
+    fn cancelled(&mut self, batch: &Batch) -> Result<(), End> {
+        if self.shared.is_closing() {
+            return Err(closing());
+        }
+        report::error(&mut self.client.out, "ERROR", "57014", CANCELLED, "");
         self.end_batch(batch);
         Ok(())
     }
@@ -582,11 +690,15 @@ impl Session {
 
 /// Waits until a node shows what its session wants to see.
 fn show(node: &mut Backend) -> Result<(), ClientError> {
-    node.client.query(SHOWN).map(drop)
+    node.query(SHOWN).map(drop)
 }
 
-fn lost_writer(error: &impl std::fmt::Display) -> End {
-    End::Told { sqlstate: "08006", message: format!("the connection to the writer was lost: {error}") }
+fn lost_writer(why: &impl std::fmt::Display) -> End {
+    End::Told { sqlstate: "08006".into(), message: format!("the connection to the writer was lost: {why}") }
+}
+
+fn closing() -> End {
+    End::Told { sqlstate: "57P01".into(), message: "terminating connection due to administrator command".to_owned() }
 }
 
 /// Errors that another server would not give: the node goes, has joined anew, has lost a file, or would have to write.

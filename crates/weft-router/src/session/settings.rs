@@ -42,6 +42,16 @@ impl Known {
         self.watched.extend(assignments.iter().filter_map(|assignment| assignment.name.clone()));
     }
 
+    /// Notes that a setting must be known, whatever the statements said; true when that is new.
+    pub(super) fn watch_name(&mut self, name: &str) -> bool {
+        self.watched.insert(name.to_owned())
+    }
+
+    /// What a setting is, as far as that was asked.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name).and_then(Option::as_deref)
+    }
+
     /// Notes a value without asking for it: a deliberate bug.
     pub(super) fn believe(&mut self, assignments: &[Assignment]) {
         for Assignment { name, value, .. } in assignments {
@@ -53,7 +63,7 @@ impl Known {
 
     /// The commit that the session itself asked to see.
     fn token(&self) -> u64 {
-        self.values.get(TOKEN).and_then(|value| value.as_deref()).and_then(|text| text.parse().ok()).unwrap_or(0)
+        self.value(TOKEN).and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
     /// Asks a connection for the values, if they are `wanted`, and for its newest commit, if that is; the commit.
@@ -75,7 +85,7 @@ impl Known {
         if texts.is_empty() {
             return Ok(None);
         }
-        let mut results = of.client.query(&texts.join("; "))?.into_iter();
+        let mut results = of.query(&texts.join("; "))?.into_iter();
         let mut row =
             || results.next().and_then(|result: ResultSet| result.rows.into_iter().next()).unwrap_or_default();
         let commit = position.then(|| row().into_iter().next().flatten().and_then(|text| text.parse().ok())).flatten();
@@ -98,13 +108,13 @@ impl Known {
             |(name, value): &(&String, &Option<String>)| *name != TOKEN && to.given.get(*name) != Some(*value);
         let mut texts: Vec<String> = self.values.iter().filter(differs).map(|(name, value)| put(name, value)).collect();
         let token = token.max(self.token());
-        if token != to.token && to.attached.is_some() {
+        if token != to.token && to.is_node() {
             texts.push(format!("SET {TOKEN} = '{token}'"));
         }
         if texts.is_empty() {
             return Ok(());
         }
-        to.client.query(&texts.join("; "))?;
+        to.query(&texts.join("; "))?;
         to.token = token;
         to.given.extend(self.values.iter().map(|(name, value)| (name.clone(), value.clone())));
         Ok(())

@@ -1,5 +1,11 @@
 //! What holds without faults, and must not with them.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use weft_router::Options;
+use weft_wire::client::Client;
+
 use super::fake::{Fake, Said};
 use super::{Company, ask, ran_on};
 
@@ -15,6 +21,58 @@ pub fn unseen(company: &Company, rounds: u32) -> u32 {
         unseen += u32::from(count != round + 1);
     }
     unseen
+}
+
+/// Whether a node is told the commit that its session has made, before it is read.
+pub fn is_told_the_commit() -> Option<bool> {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let fake = Fake::start(move |text| {
+        hears.lock().unwrap().push(text.to_owned());
+        Said::Row(&["7"])
+    });
+    let company = before(&fake)?;
+    let mut client = company.connect();
+    client.query("CREATE TABLE own (id int PRIMARY KEY); INSERT INTO own VALUES (1)").unwrap();
+    assert_eq!(ask(&mut client, "SELECT 1"), "7");
+    let heard = heard.lock().unwrap();
+    let (told, read) = (heard.iter().position(|text| text.contains("SET freshness_token = '")), "SELECT 1");
+    Some(told.is_some_and(|told| heard[told..].iter().any(|text| text == read)))
+}
+
+/// A company whose nodes have stopped in the midst of what they did, and a session that was on one of them.
+fn stopped(change: impl FnOnce(&mut Options)) -> Option<(Company, Client)> {
+    let company = Company::start(|options| {
+        options.connect_timeout = Duration::from_millis(300);
+        options.tell = true;
+        change(options);
+    })?;
+    let mut client = company.connect();
+    assert_eq!((ask(&mut client, "SELECT 1"), ran_on(&mut client)), ("1".into(), "node"));
+    company.nodes.iter().flatten().for_each(|node| node.signal("-STOP"));
+    // Who hangs is not waited for for ever.
+    client.channel().socket().set_read_timeout(Some(Duration::from_secs(8))).unwrap();
+    Some((company, client))
+}
+
+/// What a session reads whose node hangs, and where: "2 writer".
+pub fn read_where_a_node_hangs() -> Option<String> {
+    let (_company, mut client) = stopped(|options| options.silence_max = Duration::from_secs(1))?;
+    let read = client.query("SELECT 2").map(|results| results[0].rows[0][0].clone().unwrap_or_default());
+    Some(read.map_or_else(|error| error.sqlstate().to_owned(), |read| format!("{read} {}", ran_on(&mut client))))
+}
+
+/// The SQLSTATE of a read that is cancelled on a node that hangs, and does not hear of it.
+pub fn cancelled_where_a_node_hangs() -> Option<String> {
+    let (_company, mut client) = stopped(|options| options.silence_max = Duration::from_secs(3600))?;
+    let canceller = client.canceller();
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        canceller.cancel().unwrap();
+    });
+    let ended = client.query("SELECT 2");
+    late.join().unwrap();
+    Some(ended.err().map_or_else(String::new, |error| error.sqlstate().to_owned()))
 }
 
 /// A setting that a read on a node shows: the time zone of its session.
@@ -39,7 +97,7 @@ pub fn cancelled(company: &Company) -> String {
     ask(&mut client, "SELECT 1");
     let canceller = client.canceller();
     let late = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         canceller.cancel().unwrap();
     });
     let ended = client.query("SELECT pg_sleep(3)");
@@ -51,7 +109,7 @@ pub fn cancelled(company: &Company) -> String {
 pub fn before(fake: &Fake) -> Option<Company> {
     Company::start(|options| {
         options.nodes = vec![fake.place()];
-        options.probe_every = std::time::Duration::from_secs(3600);
+        options.probe_every = Duration::from_secs(3600);
         options.tell = true;
     })
 }

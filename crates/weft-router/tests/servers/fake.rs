@@ -38,7 +38,7 @@ impl Fake {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (says, count) = (Arc::clone(&says), Arc::clone(&count));
-                std::thread::spawn(move || serve(Channel::new(Transport::Plain(Socket::Tcp(stream))), &*says, &count));
+                std::thread::spawn(move || serve(Channel::new(Transport::Plain(Socket::from(stream))), &*says, &count));
             }
         });
         Fake { port, connected }

@@ -7,6 +7,7 @@ pub mod fake;
 pub mod wire;
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -69,7 +70,7 @@ impl Served {
         Served { child, port }
     }
 
-    /// SIGKILL, or another signal.
+    /// A signal, as kill(1) names it.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
@@ -88,7 +89,7 @@ pub struct Company {
     pub dir: tempfile::TempDir,
     pub writer: Option<Served>,
     pub nodes: Vec<Option<Served>>,
-    pub router: Router,
+    pub router: Option<Router>,
     pub options: Options,
 }
 
@@ -119,7 +120,7 @@ impl Company {
         options.log = Arc::new(log);
         change(&mut options);
         let router = Router::start(options.clone()).unwrap();
-        Some(Company { dir, writer: Some(writer), nodes: nodes.map(Some).into(), router, options })
+        Some(Company { dir, writer: Some(writer), nodes: nodes.map(Some).into(), router: Some(router), options })
     }
 
     pub fn follow_again(&mut self, at: usize) {
@@ -129,8 +130,18 @@ impl Company {
         self.nodes[at] = Some(served);
     }
 
+    /// The router, for who ends it.
+    pub fn take_router(&mut self) -> Router {
+        self.router.take().unwrap()
+    }
+
+    /// Where the router listens.
+    pub fn address(&self) -> SocketAddr {
+        self.router.as_ref().unwrap().address()
+    }
+
     pub fn target(&self) -> Target {
-        target(self.router.address().port())
+        target(self.address().port())
     }
 
     pub fn connect(&self) -> Client {

@@ -132,7 +132,8 @@ fn admit(
     }
     channel.out.parameter("is_superuser", if login.superuser { "on" } else { "off" });
     channel.out.parameter("session_authorization", user);
-    channel.out.parameter("in_hot_standby", "off");
+    let follows = session.database().kernel().is_follower();
+    channel.out.parameter("in_hot_standby", if follows { "on" } else { "off" });
     channel.out.key_data(slot.id(), slot.secret());
     channel.out.ready(TransactionStatus::Idle);
     let shared = Arc::clone(shared);

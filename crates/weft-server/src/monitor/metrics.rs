@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use weft::{Database, EngineStatus, JobTotal};
 use weft_sql::activity::{Activities, EngineUsed, State};
-
-use super::text::Page;
+use weft_wire::monitor::Page;
 
 /// The most tables that are told one by one.
 const TABLES_MAX: usize = 1000;
@@ -29,6 +28,7 @@ pub(super) fn render(database: Option<&Database>, up: Duration, healthy: bool) -
         jobs(&mut page, &status);
         waits(&mut page, database, &status);
         layout(&mut page, database);
+        super::nodes::render(&mut page, database);
     }
     page.finish()
 }

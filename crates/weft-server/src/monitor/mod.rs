@@ -5,13 +5,12 @@
 //!   curl 127.0.0.1:9187/metrics     Prometheus' text format
 //! ```
 //!
-//! 1. A request is at most 8 KiB and takes at most a few seconds; requests are answered one after the other, by one
-//!    thread: who watches cannot load the server.
-//! 2. Nothing of a statement or a row is told, only numbers and names of tables.
+//! Nothing of a statement or a row is told, only numbers and names of tables and nodes. How requests are answered:
+//! [`weft_wire::monitor`].
 
 mod http;
 mod metrics;
-mod text;
+mod nodes;
 
 pub use http::Monitor;
 

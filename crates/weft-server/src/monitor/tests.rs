@@ -1,55 +1,4 @@
-use super::text::Page;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A reader of the format, strict about what scrapers are strict about.
-fn samples(page: &str) -> BTreeMap<String, f64> {
-    let (mut kinds, mut seen): (BTreeMap<String, String>, BTreeSet<String>) = Default::default();
-    let mut samples = BTreeMap::new();
-    let mut family = String::new();
-    for line in page.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = rest.split_once(' ').unwrap();
-            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
-            assert!(kinds.insert(name.into(), kind.into()).is_none(), "{name} begins twice");
-            family = name.into();
-            continue;
-        }
-        if line.starts_with("# HELP ") {
-            continue;
-        }
-        let (key, value) = line.rsplit_once(' ').unwrap();
-        let name = key.split('{').next().unwrap();
-        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{line}");
-        let base = match kinds[&family].as_str() {
-            "histogram" => ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap(),
-            "counter" => {
-                assert!(name.ends_with("_total"), "{name} is a counter");
-                name
-            }
-            _ => name,
-        };
-        assert_eq!(base, family, "samples stand below their family");
-        assert!(key.find('{').is_none_or(|_| key.ends_with('}')), "{line}");
-        assert!(seen.insert(key.into()), "{key} comes twice");
-        samples.insert(key.into(), value.parse().unwrap());
-    }
-    samples
-}
-
-#[test]
-fn the_page_reads_as_the_format() {
-    let mut page = Page::default();
-    page.single("a", "gauge", "One.", 1.5);
-    page.family("b", "histogram", "Two.");
-    page.histogram("b", &[("x", "q\"\\\n")], &[1, 2, 3], 4_000_000_000);
-    let read = samples(&page.finish());
-    assert_eq!(read["a"], 1.5);
-    let of = |end: &str| read[&format!("b{end}")];
-    assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"0.000001\"}"), 1.0);
-    assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"0.000002\"}"), 3.0);
-    assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"+Inf\"}"), 6.0);
-    assert_eq!((of("_count{x=\"q\\\"\\\\\\n\"}"), of("_sum{x=\"q\\\"\\\\\\n\"}")), (6.0, 4.0));
-}
+use weft_wire::monitor::samples;
 
 #[test]
 fn the_numbers_move_as_they_should() {
@@ -87,4 +36,32 @@ fn the_numbers_move_as_they_should() {
         after["weft_transactions_total{outcome=\"committed\"}"]
     );
     database.close().unwrap();
+}
+
+#[test]
+fn writer_and_node_tell_of_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = || weft::Options { nodes: Some(weft::Nodes::default()), ..weft::Options::default() };
+    let writer = weft::Database::open_with(dir.path().join("db"), options()).unwrap();
+    let mut session = writer.session().unwrap();
+    session.execute("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    let follow = weft::Follow { name: Some("berlin".into()), ..weft::Follow::default() };
+    let node = weft::Database::follow(dir.path().join("db"), options(), follow).unwrap();
+    let read = |database| samples(&super::metrics::render(Some(database), std::time::Duration::from_secs(1), true));
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let (here, there) = loop {
+        let (here, there) = (read(&writer), read(&node));
+        let knows = here.get("weft_node_lag_commits{node=\"berlin\"}") == Some(&0.0);
+        if knows && there.get("weft_replication_lag_bytes") == Some(&0.0) {
+            break (here, there);
+        }
+        assert!(std::time::Instant::now() < deadline, "{here:?} {there:?}");
+    };
+    assert_eq!((here["weft_follows"], there["weft_follows"]), (0.0, 1.0));
+    assert_eq!((here["weft_nodes"], there["weft_replication_state{state=\"following\"}"]), (1.0, 1.0));
+    assert_eq!((here["weft_writer_epoch"], there["weft_writer_epoch"]), (1.0, 1.0));
+    assert_eq!(there["weft_replication_commit"], writer.engine().published().0 as f64);
+    drop(session);
+    node.close().unwrap();
+    writer.close().unwrap();
 }

@@ -70,10 +70,10 @@ impl Server {
         }
         if let Some(listener) = unix {
             server
-                .listen("unix", Entrance::Public, move || listener.accept().map(|(stream, _)| Socket::Unix(stream)))?;
+                .listen("unix", Entrance::Public, move || listener.accept().map(|(stream, _)| Socket::from(stream)))?;
         }
         if let Some(listener) = owners {
-            let next = move || listener.accept().map(|(stream, _)| Socket::Unix(stream));
+            let next = move || listener.accept().map(|(stream, _)| Socket::from(stream));
             server.listen("owner", Entrance::Owner, next)?;
         }
         Ok(server)
@@ -257,7 +257,7 @@ fn bind_unix(path: &Path) -> Result<UnixListener> {
 fn accept_tcp(listener: &TcpListener) -> io::Result<Socket> {
     let (stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
-    Ok(Socket::Tcp(stream))
+    Ok(Socket::from(stream))
 }
 
 fn reachable(address: SocketAddr) -> SocketAddr {

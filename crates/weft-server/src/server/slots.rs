@@ -49,7 +49,7 @@ pub(crate) struct Slot {
 impl Slots {
     /// A place for a connection; an error when all are taken.
     pub(super) fn enter(slots: &Arc<Slots>, socket: &Socket, most: usize, random: u64) -> Result<Slot> {
-        let socket = socket.duplicate().map_err(|error| Error::io("keeping a connection's socket", &error))?;
+        let socket = socket.clone();
         let mut inner = slots.inner.lock();
         if inner.entries.len() >= most {
             let message = "sorry, too many clients already";

@@ -63,10 +63,14 @@ pub struct Routed {
     pub kind: Kind,
     /// Why, for those who ask.
     pub reason: &'static str,
+    /// It may leave something in its connection that another one would not have, and that no text tells: a lock of the
+    /// session, a setting. What `currval` remembers does not count: without it that is told as an error.
+    pub binds: bool,
 }
 
 impl Routed {
     pub(super) fn new(kind: Kind, reason: &'static str) -> Routed {
-        Routed { kind, reason }
+        let binds = matches!(kind, Kind::Sticks | Kind::Effect | Kind::Prepared { .. });
+        Routed { kind, reason, binds }
     }
 }

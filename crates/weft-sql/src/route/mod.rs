@@ -43,6 +43,6 @@ pub fn route_of(text: &str) -> Route {
 pub fn routed(text: &str) -> Vec<Routed> {
     match crate::parse::parse(text) {
         Ok(parsed) => parsed.iter().map(|statement| statements::of(statement, text)).collect(),
-        Err(_) => vec![Routed { kind: Kind::Write, reason: "it is not understood" }],
+        Err(_) => vec![Routed { kind: Kind::Write, reason: "it is not understood", binds: true }],
     }
 }

@@ -63,9 +63,9 @@ pub(super) fn of_query(query: &Query) -> Routed {
         return routed;
     }
     if !looking.settings.is_empty() && looking.found.as_ref().is_none_or(|found| found.kind == Kind::Elsewhere) {
-        return Routed { kind: Kind::Set(looking.settings), reason: "it calls set_config" };
+        return Routed::new(Kind::Set(looking.settings), "it calls set_config");
     }
-    looking.found.unwrap_or(Routed { kind: Kind::Read, reason: "it only reads" })
+    looking.found.unwrap_or(Routed::new(Kind::Read, "it only reads"))
 }
 
 /// Whether a statement calls set_config, anywhere.
@@ -77,11 +77,53 @@ pub(super) fn calls_set_config(statement: &Statement) -> bool {
     visit_expressions(statement, calls).is_break()
 }
 
+/// Whether a statement calls a function that may leave something in its connection: what it is about, or one of a user.
+pub(super) fn may_bind(statement: &Statement) -> bool {
+    statement.visit(&mut Binding).is_break()
+}
+
+struct Binding;
+
+impl Binding {
+    fn name(name: &str) -> ControlFlow<()> {
+        let is_plain = name == "set_config"
+            || HARMLESS.contains(&name)
+            || OF_WINDOWS.contains(&name)
+            || WRITING.contains(&name)
+            || OF_PROCESS.contains(&name);
+        let binds = EFFECTS.contains(&name)
+            || name.starts_with("pg_advisory")
+            || name.starts_with("pg_try_advisory")
+            || !(is_plain || name.starts_with("pg_") || name.starts_with("weft_") || functions::is_of_system(name));
+        if binds { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Visitor for Binding {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        match table {
+            TableFactor::Function { name, .. } | TableFactor::Table { name, args: Some(_), .. } => {
+                name.0.last().map_or(ControlFlow::Continue(()), |name| Binding::name(&part(name)))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => Binding::name(&function_name(call)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
 /// What a query of a relation is.
 pub(super) fn of_relation(name: &ObjectName) -> Routed {
     match is_of_process(name) {
         true => elsewhere("it reads what each process has of its own"),
-        false => Routed { kind: Kind::Read, reason: "it only reads" },
+        false => Routed::new(Kind::Read, "it only reads"),
     }
 }
 
@@ -91,7 +133,7 @@ pub(super) fn part(part: &ObjectNamePart) -> String {
 }
 
 fn elsewhere(reason: &'static str) -> Routed {
-    Routed { kind: Kind::Elsewhere, reason }
+    Routed::new(Kind::Elsewhere, reason)
 }
 
 /// Whether a relation tells of a process, or may: those of the system, and what the session alone has.
@@ -119,9 +161,9 @@ impl Looking {
     }
 
     fn name(&mut self, name: &str) -> ControlFlow<Routed> {
-        let effect = |reason| Routed { kind: Kind::Effect, reason };
+        let effect = |reason| Routed::new(Kind::Effect, reason);
         if WRITING.contains(&name) {
-            return self.note(Routed { kind: Kind::Write, reason: "it calls a function that writes" });
+            return self.note(Routed::new(Kind::Write, "it calls a function that writes"));
         }
         if EFFECTS.contains(&name) || name.starts_with("pg_advisory") || name.starts_with("pg_try_advisory") {
             return self.note(effect("it calls a function with an effect on the session or on others"));
@@ -164,7 +206,7 @@ impl Looking {
             }
             None => {
                 let reason = "it sets a setting whose name is not in the text";
-                return ControlFlow::Break(Routed { kind: Kind::Sticks, reason });
+                return ControlFlow::Break(Routed::new(Kind::Sticks, reason));
             }
         }
         ControlFlow::Continue(())
@@ -175,7 +217,7 @@ impl Visitor for Looking {
     type Break = Routed;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Routed> {
-        let write = |reason| ControlFlow::Break(Routed { kind: Kind::Write, reason });
+        let write = |reason| ControlFlow::Break(Routed::new(Kind::Write, reason));
         if writes(query) {
             return write("it writes rows");
         }
@@ -187,7 +229,7 @@ impl Visitor for Looking {
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Routed> {
         if select.into.is_some() {
-            return ControlFlow::Break(Routed { kind: Kind::Write, reason: "it makes a table" });
+            return ControlFlow::Break(Routed::new(Kind::Write, "it makes a table"));
         }
         ControlFlow::Continue(())
     }
@@ -203,6 +245,10 @@ impl Visitor for Looking {
         match table {
             TableFactor::Function { name, .. } | TableFactor::Table { name, args: Some(_), .. } => {
                 let name = name.to_string().to_lowercase();
+                if name.ends_with("set_config") {
+                    let reason = "it calls set_config beside something else";
+                    return ControlFlow::Break(Routed::new(Kind::Sticks, reason));
+                }
                 self.name(name.strip_prefix("pg_catalog.").unwrap_or(&name))
             }
             // The past: nodes keep what their files have, the writer what was promised.

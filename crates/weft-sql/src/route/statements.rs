@@ -11,11 +11,17 @@ use crate::parse::{Own, Parsed, RightsStatement, fold};
 
 /// What a statement of a text is.
 pub(super) fn of(parsed: &Parsed, text: &str) -> Routed {
-    let routed = match parsed {
+    let mut routed = match parsed {
         Parsed::Sql { statement, .. } => of_statement(statement),
         Parsed::Checkpoint => Routed::new(Kind::Effect, "it is about the writer's files"),
         Parsed::SetConstraints { .. } => Routed::new(Kind::Within, "it is about a transaction that writes"),
         Parsed::Own(own) => of_own(own),
+    };
+    routed.binds |= match (parsed, &routed.kind) {
+        (_, Kind::Read) => false,
+        (Parsed::Sql { statement, .. }, _) => matches!(&**statement, Statement::Call(_)) || reads::may_bind(statement),
+        (Parsed::Own(own), _) => !matches!(own, Own::SetConfig(..) | Own::Rights(_) | Own::AsOf(_) | Own::Move(..)),
+        _ => false,
     };
     // INSERT INTO temp_readings is a write and no more; CREATE TEMP, SELECT INTO TEMP and unknown forms may make
     // something.
@@ -142,13 +148,15 @@ fn begin(modes: &[TransactionMode]) -> Routed {
     let is = |wanted: &dyn Fn(&TransactionMode) -> bool| modes.iter().any(wanted);
     let read_only = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadOnly)));
     let read_write = is(&|mode| matches!(mode, TransactionMode::AccessMode(TransactionAccessMode::ReadWrite)));
-    // A node reads a state that was; that it is one of a serial order with what the writer commits is not claimed.
-    let serializable =
-        is(&|mode| matches!(mode, TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable)));
-    match read_only && !read_write && !serializable {
+    match read_only && !read_write && !is(&is_serializable) {
         true => Routed::new(Kind::Begin { reads: true }, "a transaction that only reads"),
         false => Routed::new(Kind::Begin { reads: false }, "a transaction that may write"),
     }
+}
+
+/// A node reads a state that was; that it is one of a serial order with what the writer commits is not claimed.
+fn is_serializable(mode: &TransactionMode) -> bool {
+    matches!(mode, TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable))
 }
 
 fn of_set(statement: &Set) -> Routed {
@@ -175,6 +183,9 @@ fn of_set(statement: &Set) -> Routed {
         Set::SetTransaction { session: true, .. } => set(["isolation", "read_only"]
             .map(|mode| Assignment { name: Some(format!("default_transaction_{mode}")), value: None, is_local: false })
             .to_vec()),
+        Set::SetTransaction { modes, .. } if modes.iter().any(is_serializable) => {
+            Routed::new(Kind::Effect, "what a node shows is in no serial order with what the writer commits")
+        }
         Set::SetTransaction { .. } => Routed::new(Kind::Within, "it is about the transaction that is open"),
         _ => Routed::new(Kind::Sticks, "it sets something that nodes cannot be told"),
     }

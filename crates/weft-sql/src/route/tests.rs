@@ -95,6 +95,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("SELECT pg_is_in_recovery()", "Elsewhere"),
     ("SELECT weft_last_commit()", "Elsewhere"),
     ("SELECT weft_published_commit()", "Elsewhere"),
+    ("SELECT * FROM set_config('timezone', 'UTC', false)", "Sticks"),
+    ("SELECT 1 FROM t, pg_catalog.set_config('timezone', v, false)", "Sticks"),
+    ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "Effect"),
+    ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "Within"),
     ("SELECT current_setting('a.b')", "Elsewhere"),
     ("SELECT my_function(v) FROM t", "Elsewhere"),
     ("SELECT public.lower('A')", "Elsewhere"),
@@ -147,6 +151,29 @@ const OTHERS: &[(&str, &str)] = &[
     ("SET TRANSACTION READ ONLY", "Within"),
     ("DECLARE c CURSOR FOR SELECT 1", "Within"),
 ];
+
+/// What a session may not go on without, at another connection.
+#[test]
+fn what_binds_a_session_to_its_connection() {
+    for (text, binds) in [
+        ("SELECT 1", false),
+        ("INSERT INTO t VALUES (1, lower('A')), (2, now()::text)", false),
+        ("SELECT nextval('s')", false),
+        ("SHOW timezone", false),
+        ("SELECT relname FROM pg_class WHERE pg_table_is_visible(oid)", false),
+        ("SET timezone = 'UTC'", false),
+        ("UPDATE t SET v = row_number FROM (SELECT row_number() OVER () FROM t) x", false),
+        ("SELECT become_leader()", true),
+        ("INSERT INTO t SELECT become_leader()", true),
+        ("SELECT * FROM become_leader()", true),
+        ("INSERT INTO t VALUES (pg_try_advisory_lock(1))", true),
+        ("SELECT currval('s')", true),
+        ("CREATE TEMP TABLE x (a int)", true),
+        ("PREPARE p AS SELECT 1", true),
+    ] {
+        assert_eq!(routed(text).iter().any(|statement| statement.binds), binds, "{text}");
+    }
+}
 
 #[test]
 fn reads_go_anywhere() {

@@ -1,6 +1,6 @@
 //! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval, set_config,
-//! current_schema, obj_description, col_description; weft_last_commit, weft_published_commit, weft_commit_time,
-//! weft_commit_at.
+//! current_schema, obj_description, col_description; weft_last_commit, weft_published_commit, weft_writer_epoch,
+//! weft_commit_time, weft_commit_at.
 //!
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
@@ -20,6 +20,7 @@ use weft_expr::{NextNumber, Numbers};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
 use weft_kernel::{NumberTaker, Object, ObjectKind, SequenceValue};
 use weft_pgcatalog::rights::Rights;
+use weft_replica::Company;
 use weft_walk::{Visit, VisitMut, visit_expressions};
 
 use super::client::Embedded;
@@ -45,6 +46,7 @@ const CALLS: &[&str] = &[
     "weft_published_commit",
     "weft_commit_time",
     "weft_commit_at",
+    "weft_writer_epoch",
 ];
 
 /// A statement with the values of its calls in their places.
@@ -277,16 +279,21 @@ impl Caller<'_, '_> {
                 }
                 Ok(Some(last.to_string()))
             }
-            ("weft_last_commit" | "weft_published_commit" | "weft_commit_time" | "weft_commit_at", args) => {
-                self.commit(name, args)
-            }
+            (
+                "weft_last_commit"
+                | "weft_published_commit"
+                | "weft_commit_time"
+                | "weft_commit_at"
+                | "weft_writer_epoch",
+                args,
+            ) => self.commit(name, args),
             ("set_config", [name, value, local]) => self.set_config(name, value, local),
             ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
             (_, args) => Err(wrong_arguments(name, args)),
         }
     }
 
-    /// What is asked about commits and their moments.
+    /// What is asked about commits, their moments, and who makes them.
     fn commit(&mut self, name: &str, args: &[&SqlExpr]) -> Result<Option<String>> {
         match (name, args) {
             ("weft_last_commit", []) => {
@@ -297,6 +304,16 @@ impl Caller<'_, '_> {
             ("weft_published_commit", []) => {
                 let Some(work) = &self.work else { return Ok(None) };
                 Ok(Some(work.txn.engine().published().to_string()))
+            }
+            // Of two servers that both say they write, the one with the higher epoch does.
+            ("weft_writer_epoch", []) => {
+                let Some(work) = &self.work else { return Ok(None) };
+                let engine = work.txn.engine();
+                let epoch = match Company::of(engine).and_then(Company::standing) {
+                    Some(node) => node.epoch,
+                    None => engine.epoch(),
+                };
+                Ok(Some(epoch.to_string()))
             }
             ("weft_commit_time", [commit]) => {
                 let commit = self.evaluate(commit)?;

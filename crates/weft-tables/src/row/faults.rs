@@ -21,6 +21,7 @@ faults! {
     BELIEVE_FIRST_LOOK "A check tells of a page that a node has let go for another since it was looked at.";
     SEE_OPEN_LOADS "Rows of a load are there before its commit.";
     FORGET_OPEN_LOADS "Nobody says of the loads that a crash has ended that they are gone.";
+    SWEEP_ENDS_EARLY "Loads that are gone are forgotten when the first leaves were looked at.";
     LOAD_OVER_ROWS "A load replaces rows that are there.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }

@@ -14,7 +14,8 @@
 //! 3. What the manifest does not say of loads the log does, until it does: recovery knows each load whose rows may be
 //!    on pages. Those that no commit has attached when the log has been read are gone, and the log says so before any
 //!    commit that comes after.
-//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see.
+//! 4. Loads up to `settled` that are not gone were committed at or before `settled_at`, which all snapshots see, or
+//!    have no row anywhere: those that are gone are forgotten when that is so ([`super::sweep`]).
 //!
 //! Concurrency: a lock of its own, innermost. What the log says and what is known change under the lock of what has
 //! changed (store 2).
@@ -96,6 +97,16 @@ impl Loads {
         self.gone.insert(load);
     }
 
+    /// Loads that are gone.
+    pub(super) fn gone(&self) -> &BTreeSet<RecordNo> {
+        &self.gone
+    }
+
+    /// No page has a row of these loads that are gone (sweep 2).
+    pub(super) fn forget(&mut self, swept: &BTreeSet<RecordNo>) {
+        self.gone.retain(|load| !swept.contains(load));
+    }
+
     /// Loads that are open.
     pub(super) fn open(&self) -> impl Iterator<Item = RecordNo> + '_ {
         self.open.iter().copied()
@@ -143,6 +154,17 @@ impl Loads {
         }
         Ok(loads)
     }
+}
+
+/// How far the leaves were looked at.
+#[derive(Default)]
+pub(super) struct Sweep {
+    /// The loads that were gone when it began; none: it has not begun.
+    pub(super) gone: BTreeSet<RecordNo>,
+    /// The first key that was not looked at.
+    pub(super) next: Vec<u8>,
+    /// Steps that were made, ever.
+    pub(super) steps: u64,
 }
 
 fn damaged(what: &str) -> Error {
@@ -200,6 +222,13 @@ mod tests {
         // What was put together is not begun again by a record that is read again.
         loads.begin(n(910));
         assert_eq!(loads.fate(n(910)), Fate::Committed(ts(70)));
+        loads.forget(&BTreeSet::from([n(905), n(906)]));
+        assert!(loads.gone().is_empty());
+        // Nor does it become open by a record that is read again: one that says that it is gone lies behind it.
+        loads.begin(n(905));
+        assert_eq!(loads.open().count(), 0);
+        loads.let_go(n(905));
+        assert_eq!(loads.fate(n(905)), Fate::Gone);
         assert_eq!(read_payload(&payload_of(n(900), 7)).unwrap(), (n(900), 7));
         assert_eq!(load_of(mark_of(n(900))), Some(n(900)));
         assert_eq!(load_of(ts(61)), None);

@@ -13,7 +13,7 @@
 //!
 //! Concurrency: a page is latched while its image is made. The job holds the frames that it writes (pool 1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ use weft_kernel::step::reached;
 
 use super::bytes::{body_of, image_record, pages_for, pages_of};
 use super::faults;
-use super::job_kinds::WRITE_BACK;
+use super::job_kinds::{FIND_LOADED, WRITE_BACK};
 use super::loads::Loads;
 use super::pool::{Frame, Page};
 use super::space::Payload;
@@ -47,8 +47,11 @@ struct Taken {
 impl Upkeep for Store {
     fn jobs(&self) -> Vec<JobOffer> {
         let is_out = self.is_dropped.load(Ordering::Acquire) || self.given_up.error().is_some();
-        let frozen = self.frozen().filter(|frozen| *frozen <= self.context.services.published() && !is_out);
-        let Some(frozen) = frozen else { return Vec::new() };
+        if is_out {
+            return Vec::new();
+        }
+        let frozen = self.frozen().filter(|frozen| *frozen <= self.context.services.published());
+        let Some(frozen) = frozen else { return self.sweep_offer().into_iter().collect() };
         let changes = self.changes.lock();
         let (pages, bytes, undo_bytes) = (changes.pages.len(), changes.bytes, self.undo.bytes());
         let price = Price {
@@ -63,6 +66,9 @@ impl Upkeep for Store {
     }
 
     fn run(&self, offer: &JobOffer) -> Result<()> {
+        if offer.kind == FIND_LOADED {
+            return if self.given_up.error().is_some() { Ok(()) } else { self.sweep_some(offer) };
+        }
         let cut = Timestamp(offer.number);
         // Another freeze is another offer: what it has may not be published yet.
         if self.frozen() != Some(cut) || self.given_up.error().is_some() {
@@ -143,6 +149,7 @@ impl Store {
         };
         // Before anything is logged: a backup may have the file.
         let writing = file.change()?;
+        let swept = self.swept.lock().clone();
         let limit = self.context.horizon.advance(cut);
         // A load alone writes pages: the cut stays, and so does nearly all that a job would forget.
         let sparse = if frozen.is_some() { self.purge(limit)? } else { Vec::new() };
@@ -160,7 +167,7 @@ impl Store {
             .write_changed(writing, &file, &mut taken)
             .and_then(|()| {
                 let rows = self.rows.load(Ordering::Acquire).max(0).cast_unsigned();
-                let loads = self.take_loads(limit);
+                let loads = self.take_loads(limit, &swept);
                 let payload = Payload { space: self.space.lock().clone(), rows, loads }.encode();
                 services.apply_edit(Edit { table, cut, added, payload, ..Edit::default() })
             })
@@ -189,11 +196,13 @@ impl Store {
         Ok(())
     }
 
-    /// What became of loads, for an edit.
-    fn take_loads(&self, limit: Timestamp) -> Loads {
+    /// What became of loads, for an edit. The pages are synced of which those that are swept had rows.
+    fn take_loads(&self, limit: Timestamp, swept: &BTreeSet<RecordNo>) -> Loads {
         let mut changes = self.changes.lock();
         let mut loads = self.loads.write();
         loads.settle(limit);
+        loads.forget(swept);
+        self.swept.lock().retain(|load| !swept.contains(load));
         changes.loads_written_from = changes.loads_from.take();
         loads.clone()
     }

@@ -14,7 +14,7 @@
 //! | `store`, `tree` | a table; from the root to a leaf |
 //! | `reshape` | splits and merges, each one record |
 //! | `write`, `undo`, `read`, `scan` | commits come in, what rows were, rows by key and by range |
-//! | `bulk`, `loads` | rows that come before their commit is known |
+//! | `bulk`, `loads`, `sweep` | rows that come before their commit is known, and those whose commit never came |
 //! | `maintain`, `space` | changed pages are written, free ones used again |
 //! | `redo`, `check` | what the log says of pages at an opening; tests |
 //! | `method`, `options`, `job_kinds`, `steps`, `faults`, `status` | the door, and what is told of it |
@@ -45,6 +45,7 @@ mod space;
 mod status;
 pub mod steps;
 mod store;
+mod sweep;
 mod tree;
 mod undo;
 mod write;

@@ -280,7 +280,7 @@ impl Store {
 
     /// Says of the cells of loads since when they are there, and of those of loads that are gone that they are dead:
     /// snapshots from before look for what their keys were. Whether there were any.
-    fn settle_loads(&self, node: &mut Node) -> bool {
+    pub(super) fn settle_loads(&self, node: &mut Node) -> bool {
         let (mut has_changed, mut last) = (false, None);
         for at in (0..node.len()).rev() {
             let cell = node.cell(at);

@@ -14,8 +14,9 @@
 //! 3. A commit changes leaves alone, and is in none before it is durable; rows of loads that nobody will see go when
 //!    their leaves change. So nothing on a page is ever undone.
 //!
-//! Concurrency, outermost first: structure → latches, a node above before those below it, left before right → changes →
-//! space, undo, loads. Who waits for the disk holds an empty frame's latch at most, or is the job.
+//! Concurrency, outermost first: sweep, writing → structure → latches, a node above before those below it, left before
+//! right → changes → space, undo, loads, swept. Who waits for the disk holds an empty frame's latch at most, or is the
+//! job.
 //!
 //! Crash: pages on disk, their images and the changes of the tree in the log; then the commits beyond the cut, as ever.
 
@@ -33,7 +34,7 @@ use crate::given_up::GivenUp;
 
 use super::bytes::{HEADER_BYTES, LoadedRow};
 use super::faults;
-use super::loads::Loads;
+use super::loads::{Loads, Sweep};
 use super::node::{Node, ROOT};
 use super::options::Options;
 use super::pool::{Frame, Page, Pool, Pools};
@@ -91,6 +92,10 @@ pub(crate) struct Store {
     pub(super) space: Mutex<Space>,
     pub(super) undo: Undo,
     pub(super) loads: RwLock<Loads>,
+    /// How far leaves were looked at for rows of loads that are gone,
+    pub(super) sweep: Mutex<Sweep>,
+    /// and the loads of which no node has any, which the next edit forgets.
+    pub(super) swept: Mutex<BTreeSet<RecordNo>>,
     /// Rows of loads that are not committed, of who follows.
     pub(super) pending: Mutex<BTreeMap<RecordNo, Vec<LoadedRow>>>,
     /// Held by who writes pages: a job, or a load.
@@ -153,6 +158,8 @@ impl Store {
             space: Mutex::new(space),
             undo: Undo::new(services.row_budget()),
             loads: RwLock::new(loads),
+            sweep: Mutex::default(),
+            swept: Mutex::default(),
             pending: Mutex::default(),
             writing: Mutex::new(()),
             def: RwLock::new(context.def.clone()),

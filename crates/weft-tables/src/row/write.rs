@@ -21,6 +21,9 @@ use super::node::Node;
 use super::pool::{Frame, Page};
 use super::store::Store;
 
+/// Where the cell of a key is in its leaf, or would be.
+type Place = std::result::Result<usize, usize>;
+
 /// What came of a change.
 pub(super) struct Done {
     /// The leaf is too long.
@@ -87,22 +90,27 @@ impl Store {
         Ok(done.rows)
     }
 
-    /// Says of the cell of a key, which may be of a load, since when it is there, or that it is not; where it is.
+    /// Says of the cell of a key, which may be of a load, since when it is there, or that it is not; where it is, and
+    /// whether the page has it otherwise, and must be written before the load is forgotten (sweep 2).
     /// None: it is of a load that began later than the commit which is about to change it, and which recovery reads.
-    fn settled_place(&self, node: &mut Node, ts: Timestamp, key: &[u8]) -> Option<std::result::Result<usize, usize>> {
+    fn settled_place(&self, node: &mut Node, ts: Timestamp, key: &[u8]) -> Option<(Place, bool)> {
         let found = node.find(key);
-        let Ok(at) = found else { return Some(found) };
-        let Some(load) = load_of(node.cell(at).since) else { return Some(found) };
+        let Ok(at) = found else { return Some((found, false)) };
+        let Some(load) = load_of(node.cell(at).since) else { return Some((found, false)) };
+        let mut is_buried = false;
         match self.loads.read().fate(load) {
             Fate::Committed(ts) => node.settle(at, ts),
-            // Snapshots from before look for what the key was.
-            Fate::Gone => node.bury(at, Timestamp(ts.0 - 1)),
+            Fate::Gone => {
+                // Snapshots from before look for what the key was.
+                node.bury(at, Timestamp(ts.0 - 1));
+                is_buried = true;
+            }
             Fate::Open => {
                 assert!(!self.context.services.takes_page_records(), "who loads has the table for itself (loads 2)");
                 return None;
             }
         }
-        Some(Ok(at))
+        Some((found, is_buried))
     }
 
     /// Freezes when much has changed, and rings when a job can run.
@@ -124,7 +132,7 @@ impl Store {
         let node = &mut page.node;
         let state = (ts, row.is_none());
         let (mut rows, mut comes_at_end, mut has_changed) = (0, false, true);
-        let Some(place) = self.settled_place(node, ts, key) else {
+        let Some((place, is_buried)) = self.settled_place(node, ts, key) else {
             return Done { is_too_long: false, comes_at_end, rows };
         };
         match place {
@@ -151,8 +159,8 @@ impl Store {
                 None => has_changed = false,
             },
         }
-        if has_changed {
-            self.note_row(frame, node, row.is_none());
+        if has_changed || is_buried {
+            self.note_row(frame, node, row.is_none() || is_buried);
         }
         Done { is_too_long: node.is_too_long(self.node_bytes_max()), comes_at_end, rows }
     }

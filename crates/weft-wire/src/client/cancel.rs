@@ -1,5 +1,9 @@
 //! Stopping what a connection runs, from another thread.
 
+use std::time::{Duration, Instant};
+
+use weft_format::Error;
+
 use super::connect::Client;
 use super::dial::{Encryption, dial, encrypt};
 use super::report::Result;
@@ -24,9 +28,20 @@ impl Client {
     }
 }
 
+/// How often who waits looks whether it is to give up.
+const LOOK: Duration = Duration::from_millis(100);
+
 impl Canceller {
-    /// Asks the server to stop what runs; whether it did is seen by the statement's answer, 57014.
+    /// Asks the server to stop what runs; whether it did is seen by the statement's answer, 57014. An error: the server
+    /// cannot be reached, or has not dealt with it within the time for connecting.
     pub fn cancel(&self) -> Result<()> {
+        let last = Instant::now() + self.target.connect_timeout;
+        self.cancel_unless(&|| Instant::now() >= last)
+    }
+
+    /// The same, which waits until the server has dealt with it, or `gives_up` says so: before that the request may
+    /// stop what the connection runs next.
+    pub fn cancel_unless(&self, gives_up: &dyn Fn() -> bool) -> Result<()> {
         let channel = dial(&self.target)?;
         let wanted = if self.encrypted { Encryption::Demanded } else { Encryption::None };
         let mut channel = encrypt(&self.target, channel, wanted)?;
@@ -36,7 +51,16 @@ impl Canceller {
         });
         channel.flush()?;
         // The server closes when it has dealt with the request.
-        let _ = channel.read_byte();
-        Ok(())
+        let limited = channel.socket().set_read_timeout(Some(LOOK));
+        limited.map_err(|error| Error::io("setting a time limit for reads", &error))?;
+        loop {
+            match channel.read_byte() {
+                Ok(_) => return Ok(()),
+                // However it closed.
+                Err(_) if channel.socket().has_ended_silently() => return Ok(()),
+                Err(error) if gives_up() => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
     }
 }

@@ -18,8 +18,8 @@ pub(super) fn dial(target: &Target) -> Result<Channel> {
         error.hint("is the server running there, and does it listen on that address?")
     };
     let socket = match (&target.host, target.socket()) {
-        (_, Some(path)) => Socket::Unix(UnixStream::connect(path).map_err(|error| failed(&error))?),
-        (Host::Tcp(host), _) => Socket::Tcp(dial_tcp(target, host).map_err(|error| failed(&error))?),
+        (_, Some(path)) => Socket::from(UnixStream::connect(path).map_err(|error| failed(&error))?),
+        (Host::Tcp(host), _) => Socket::from(dial_tcp(target, host).map_err(|error| failed(&error))?),
         _ => unreachable!("what is no socket is TCP"),
     };
     let limited = socket.set_read_timeout(Some(target.connect_timeout));
@@ -39,6 +39,18 @@ fn dial_tcp(target: &Target, host: &str) -> std::io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+/// Whether a server answers at all: it is asked for TLS, which nobody must log in for. An error: it does not within the
+/// time for connecting, as a process that hangs, for which the system takes connections all the same.
+pub fn answers(target: &Target) -> Result<()> {
+    let mut channel = dial(target)?;
+    channel.out.packet(|body| body.extend_from_slice(&SSL.to_be_bytes()));
+    channel.flush()?;
+    match channel.read_byte()? {
+        Some(b'S' | b'N') => Ok(()),
+        _ => Err(violation("the server did not answer the request for TLS").into()),
+    }
 }
 
 /// How much a connection wants TLS.

@@ -26,6 +26,7 @@ mod verify;
 pub use answers::{Answer, Answers, Column, CopyIn, ResultSet};
 pub use cancel::Canceller;
 pub use connect::Client;
+pub use dial::answers;
 pub use report::{ClientError, Report, Result};
 pub use target::{Host, SslMode, Target};
 

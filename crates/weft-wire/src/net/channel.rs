@@ -288,7 +288,7 @@ mod tests {
     fn two_sides_that_both_send_do_not_wait_for_each_other() {
         let (here, there) = UnixStream::pair().unwrap();
         let ends = [here, there].map(|stream| {
-            let socket = Socket::Unix(stream);
+            let socket = Socket::from(stream);
             socket.write_in_rounds().unwrap();
             let mut channel = Channel::new(Transport::Plain(socket));
             for at in 0..200u32 {
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn what_came_meanwhile_is_taken_before_the_rest_is_sent() {
         let (here, mut there) = UnixStream::pair().unwrap();
-        let socket = Socket::Unix(here);
+        let socket = Socket::from(here);
         socket.write_in_rounds().unwrap();
         let mut channel = Channel::new(Transport::Plain(socket));
         channel.out.message(b'd', |out| out.extend_from_slice(&vec![7; 4 << 20]));

@@ -72,7 +72,7 @@ pub fn answer(config: Option<&Arc<rustls::ServerConfig>>, channel: &mut Channel)
     };
     channel.out.plain_byte(b'S');
     channel.flush()?;
-    let socket = channel.socket().duplicate().map_err(|error| Error::io("taking a socket for TLS", &error))?;
+    let socket = channel.socket().clone();
     let plain = std::mem::replace(channel, Channel::new(Transport::Plain(socket)));
     let Transport::Plain(socket) = plain.into_transport()? else {
         return Err(Error::internal("TLS was begun twice"));

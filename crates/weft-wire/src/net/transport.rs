@@ -4,9 +4,10 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_env::{keep_asking, receive_arrived};
+use weft_env::{has_ended_silently, keep_asking, receive_arrived};
 
 /// How often a thread that waits for bytes gives its core away before it sleeps. Measured in docs/benchmarks/server.md.
 const YIELDS: usize = 2;
@@ -16,13 +17,25 @@ const ROUND: Duration = Duration::from_millis(10);
 /// So many rounds in which nothing moved, and the other side is taken for gone: ten minutes.
 pub(super) const ROUNDS_MAX: usize = 60_000;
 
-/// A connected socket. Clones are the same socket.
-#[derive(Debug)]
+/// A connected socket. Clones are the same socket, and the same file descriptor.
+#[derive(Clone, Debug)]
 pub enum Socket {
     /// Of TCP.
-    Tcp(TcpStream),
+    Tcp(Arc<TcpStream>),
     /// Of this machine.
-    Unix(UnixStream),
+    Unix(Arc<UnixStream>),
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Socket {
+        Socket::Tcp(Arc::new(stream))
+    }
+}
+
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Socket {
+        Socket::Unix(Arc::new(stream))
+    }
 }
 
 impl AsFd for Socket {
@@ -38,18 +51,15 @@ impl Socket {
     /// Makes the system find out when the other machine is gone without a word.
     pub fn keep_asking(&self, idle: Duration) -> io::Result<()> {
         match self {
-            Socket::Tcp(stream) => keep_asking(stream, idle),
+            Socket::Tcp(stream) => keep_asking(&**stream, idle),
             // The other side is this machine.
             Socket::Unix(_) => Ok(()),
         }
     }
 
-    /// Another handle of the same socket.
-    pub fn duplicate(&self) -> io::Result<Socket> {
-        match self {
-            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
-            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
-        }
+    /// Whether the other side has ended without a word.
+    pub fn has_ended_silently(&self) -> bool {
+        has_ended_silently(self)
     }
 
     /// Ends it in both directions, from any thread.
@@ -118,8 +128,8 @@ impl Socket {
     /// Reads what has arrived; [`io::ErrorKind::WouldBlock`] when nothing has.
     fn receive_arrived(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Socket::Tcp(stream) => receive_arrived(stream, buffer),
-            Socket::Unix(stream) => receive_arrived(stream, buffer),
+            Socket::Tcp(stream) => receive_arrived(&**stream, buffer),
+            Socket::Unix(stream) => receive_arrived(&**stream, buffer),
         }
     }
 }
@@ -135,8 +145,8 @@ impl Read for Socket {
             }
         }
         match self {
-            Socket::Tcp(stream) => stream.read(buffer),
-            Socket::Unix(stream) => stream.read(buffer),
+            Socket::Tcp(stream) => (&**stream).read(buffer),
+            Socket::Unix(stream) => (&**stream).read(buffer),
         }
     }
 }
@@ -144,8 +154,8 @@ impl Read for Socket {
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Socket::Tcp(stream) => stream.write(bytes),
-            Socket::Unix(stream) => stream.write(bytes),
+            Socket::Tcp(stream) => (&**stream).write(bytes),
+            Socket::Unix(stream) => (&**stream).write(bytes),
         }
     }
 

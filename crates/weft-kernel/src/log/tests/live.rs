@@ -1,7 +1,7 @@
 //! A log that is read while somebody writes and cuts it.
 
 use super::*;
-use crate::log::{LogReader, read_live_log};
+use crate::log::{LogReader, read_live_log, read_live_log_from};
 
 /// The commits from where the reader is to what was announced.
 fn commits(reader: &mut LogReader) -> Result<Vec<u64>> {
@@ -56,6 +56,31 @@ fn a_log_that_is_cut_while_it_is_read_is_gone_and_not_damaged() {
         assert!(log.truncate_before(behind(38)).unwrap() > 2);
         assert_eq!(commits(&mut readers[0]).unwrap_err().code(), Code::UndefinedFile);
         assert_eq!(readers[1].advance(log.durable_lsn()).unwrap_err().code(), Code::UndefinedFile);
+    });
+}
+
+/// One is put aside for who followed from there; the next is not needed by then, and has gone before the first one has.
+#[test]
+fn what_was_put_aside_may_outlive_what_lies_behind_it() {
+    run(&simulation(9), |env| {
+        for (is_cut, code) in [(true, Code::UndefinedFile), (false, Code::DataCorrupted)] {
+            let log = open(&env);
+            let ts = log.durable_lsn().0 + 1;
+            (ts..ts + 40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
+            log.keep_from(Some(Lsn(0)));
+            if is_cut {
+                assert!(log.truncate_before(behind(ts + 38)).unwrap() > 3);
+            }
+            let dir = if is_cut { dir().join("followed") } else { dir() };
+            let mut names = env.fs.list(&dir).unwrap();
+            names.retain(|name| name.starts_with("log-"));
+            names.sort();
+            env.fs.remove(&dir.join(&names[2])).unwrap();
+            let read = |from| read_live_log_from(&env, &super::dir(), log.durable_lsn(), from);
+            let error = commits(&mut read(Lsn(0)).unwrap()).unwrap_err();
+            assert_eq!(error.code(), code, "{error}");
+            log.keep_from(None);
+        }
     });
 }
 

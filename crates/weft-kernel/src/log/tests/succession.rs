@@ -92,6 +92,31 @@ fn a_segment_that_comes_late_at_the_front_is_none() {
     assert_eq!(comes_late_at_the_front(), RunEnd::Finished);
 }
 
+/// An opening writes nothing, and what lies before is cut; the next one takes its place and knows as much of the log.
+#[test]
+fn a_late_segment_is_told_from_the_log_of_an_opening_that_wrote_nothing() {
+    run(&simulation(9), |env| {
+        commit(&open(&env), 1, 300).unwrap();
+        let late = open(&env);
+        let path = first_of(&env, 2);
+        let mut bytes = vec![0; layout::SEGMENT_HEADER_BYTES];
+        env.fs.open(&path, OpenMode::Read).unwrap().read_exact_at(&mut bytes, 0).unwrap();
+        drop(late);
+        let log = open(&env);
+        (3..40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
+        drop(log);
+        let idle = open(&env);
+        assert!(idle.truncate_before(behind(40)).unwrap() > 0);
+        drop(idle);
+        drop(open(&env));
+        assert_eq!(names(&env).len(), 1, "{:?}", names(&env));
+        env.fs.open(&path, OpenMode::CreateNew).unwrap().write_at(&bytes, 0).unwrap();
+        assert_eq!(timestamps(&read_all(&env).unwrap().0), [0; 0]);
+        commit(&open(&env), 50, 10).unwrap();
+        assert!(!env.fs.exists(&path).unwrap(), "{:?}", names(&env));
+    });
+}
+
 /// The second opening has read the log when the first one's block comes, which the third finds; the second's segment
 /// comes after that, at a place within the log.
 #[test]

@@ -10,21 +10,21 @@ use std::fmt::{Display, Write};
 
 /// A page under the making.
 #[derive(Default)]
-pub(super) struct Page {
+pub struct Page {
     text: String,
 }
 
 /// Names and values of labels.
-pub(super) type Labels<'a> = &'a [(&'a str, &'a str)];
+pub type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
     /// Begins a family of `kind`: counter, gauge or histogram.
-    pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
+    pub fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
     /// A sample of the family.
-    pub(super) fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
+    pub fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
         self.text.push_str(name);
         for (number, (label, of)) in labels.iter().enumerate() {
             let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -35,13 +35,13 @@ impl Page {
     }
 
     /// A family of one sample.
-    pub(super) fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+    pub fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(name, &[], value);
     }
 
     /// The samples of a histogram: `counts` of what took at most 1, 2, 4, ... microseconds, the last of all the rest.
-    pub(super) fn histogram(&mut self, name: &str, labels: Labels<'_>, counts: &[u64], nanos: u64) {
+    pub fn histogram(&mut self, name: &str, labels: Labels<'_>, counts: &[u64], nanos: u64) {
         let mut below = 0;
         let bucket = format!("{name}_bucket");
         for (class, count) in counts[..counts.len() - 1].iter().enumerate() {
@@ -55,7 +55,29 @@ impl Page {
         self.sample(&format!("{name}_count"), labels, below);
     }
 
-    pub(super) fn finish(self) -> String {
+    /// The page as it is sent.
+    pub fn finish(self) -> String {
         self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::samples;
+
+    #[test]
+    fn the_page_reads_as_the_format() {
+        let mut page = Page::default();
+        page.single("a", "gauge", "One.", 1.5);
+        page.family("b", "histogram", "Two.");
+        page.histogram("b", &[("x", "q\"\\\n")], &[1, 2, 3], 4_000_000_000);
+        let read = samples(&page.finish());
+        assert_eq!(read["a"], 1.5);
+        let of = |end: &str| read[&format!("b{end}")];
+        assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"0.000001\"}"), 1.0);
+        assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"0.000002\"}"), 3.0);
+        assert_eq!(of("_bucket{x=\"q\\\"\\\\\\n\",le=\"+Inf\"}"), 6.0);
+        assert_eq!((of("_count{x=\"q\\\"\\\\\\n\"}"), of("_sum{x=\"q\\\"\\\\\\n\"}")), (6.0, 4.0));
     }
 }
