@@ -422,9 +422,11 @@ fn a_scan_is_estimated_by_what_its_columns_values_are_like() {
     ];
     for method in ["column", "row", "lineage"] {
         let made = [
-            format!("CREATE TABLE {method} (k int PRIMARY KEY, few int, skew text, some int, day date) USING {method}"),
             format!(
-                "INSERT INTO {method} SELECT i, i % 4, CASE WHEN i % 10 < 7 THEN 'most' WHEN i % 10 < 9 THEN 'less' \
+                "CREATE TABLE t_{method} (k int PRIMARY KEY, few int, skew text, some int, day date) USING {method}"
+            ),
+            format!(
+                "INSERT INTO t_{method} SELECT i, i % 4, CASE WHEN i % 10 < 7 THEN 'most' WHEN i % 10 < 9 THEN 'less' \
                  ELSE 'v' || i END, CASE WHEN i % 2 = 0 THEN i / 2 END, DATE '2024-01-01' + i / 10 \
                  FROM generate_series(1, 2000) AS g(i)"
             ),
@@ -435,7 +437,7 @@ fn a_scan_is_estimated_by_what_its_columns_values_are_like() {
             for condition in conditions {
                 let plan = answer(
                     &mut session,
-                    &format!("EXPLAIN ANALYZE SELECT count(k), min(few) FROM {method} WHERE {condition}"),
+                    &format!("EXPLAIN ANALYZE SELECT count(k), min(few) FROM t_{method} WHERE {condition}"),
                 );
                 let error = q_error(&plan);
                 assert!(error < 1.5, "{method}, {after}: {condition}: {error}\n{plan}");
