@@ -41,11 +41,25 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     }
     let rest = chunks.remainder();
     if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        state = fold(state ^ u64::from_le_bytes(last), HASH_KEYS[1]);
+        state = fold(state ^ last_word(bytes, rest), HASH_KEYS[1]);
     }
     fold(state ^ HASH_KEYS[2], HASH_KEYS[0])
+}
+
+/// Up to seven bytes at the end of others as a number, the first the lowest: by whole words, which may overlap, for a
+/// copy of unknown length is a call.
+#[inline]
+fn last_word(bytes: &[u8], rest: &[u8]) -> u64 {
+    let len = rest.len();
+    if let Some(word) = bytes.last_chunk::<8>() {
+        return u64::from_le_bytes(*word) >> (64 - 8 * len);
+    }
+    match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (8 * (len - 4))
+        }
+        _ => [0, len / 2, len - 1].iter().fold(0, |word, &at| word | u64::from(rest[at]) << (8 * at)),
+    }
 }
 
 /// A stable 64-bit hash of one number; not the hash of its bytes.
@@ -161,6 +175,19 @@ mod tests {
         assert_eq!(hash_bytes(b"weft"), 0xf8ad_a333_4b29_af73);
         assert_eq!(hash_bytes(b"warp and weft"), 0xe869_8a29_63b8_3730);
         assert_eq!(hash_word(42), 0x8927_0533_3e22_7219);
+    }
+
+    #[test]
+    fn the_last_word_has_the_bytes_that_are_left() {
+        let bytes: Vec<u8> = (1..=24).map(|byte| byte * 10).collect();
+        for len in 1..=bytes.len() {
+            let rest = bytes[..len].chunks_exact(8).remainder();
+            if !rest.is_empty() {
+                let mut plain = [0; 8];
+                plain[..rest.len()].copy_from_slice(rest);
+                assert_eq!(last_word(&bytes[..len], rest), u64::from_le_bytes(plain), "{len} bytes");
+            }
+        }
     }
 
     #[test]

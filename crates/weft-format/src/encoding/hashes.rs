@@ -1,8 +1,9 @@
-//! What a summary takes of the rows that wait in a builder: the hash of each value, and their bytes.
+//! What a summary takes of the rows that wait in a builder: the hash of each value, some values, and the bytes of all.
 
 use crate::bloom::{hash_bytes, hash_value, hash_word};
 use crate::encoding::builder::{BlockBuilder, Data};
 use crate::encoding::kind::Kind;
+use crate::value::ValueRef;
 
 impl BlockBuilder {
     /// Tells the hash ([`hash_value`]) of each value that waits, in order.
@@ -32,6 +33,30 @@ impl BlockBuilder {
                 let start = |row: usize| if row == 0 { 0 } else { ends[row - 1] as usize };
                 rows.for_each(|row| tell(hash_bytes(&bytes[start(row)..ends[row] as usize])));
             }
+        }
+    }
+
+    /// Tells the values of some of the rows that wait.
+    pub(crate) fn each_of(&self, rows: &[u32], mut tell: impl FnMut(ValueRef<'_>)) {
+        let kind = Kind::of(self.data_type);
+        for row in rows.iter().map(|&row| row as usize) {
+            if !self.is_valid(row) {
+                tell(ValueRef::Null);
+                continue;
+            }
+            let bits = match &self.data {
+                Data::Bool(values) => values[row].into(),
+                Data::Word16(values) => values[row].into(),
+                Data::Word32(values) => values[row].into(),
+                Data::Word64(values) => values[row].into(),
+                Data::Word128(values) => values[row],
+                Data::Text { ends, bytes } => {
+                    let start = if row == 0 { 0 } else { ends[row - 1] as usize };
+                    tell(kind.variable(&bytes[start..ends[row] as usize]));
+                    continue;
+                }
+            };
+            tell(kind.value(bits).as_ref());
         }
     }
 

@@ -1,8 +1,8 @@
 //! Makes summaries: of the columns of a file while its rows go by, or of rows that are there.
 //!
 //! ```text
-//!   push a row     is it in the sample? then a copy of each column's value          one hash per row
-//!   a block full   the hash of every value into the column's sketch                 beside its encoding
+//!   a block full   which of its rows are in the sample?                             one hash per row
+//!                  a copy of their values; the hash of every value into its sketch  column by column, beside encoding
 //!   finish         sample sorted: common values, histogram; with the exact counts of the blocks
 //! ```
 //!
@@ -16,15 +16,11 @@ use crate::summary::UNION_MAX;
 use crate::summary::column::{ColumnSummary, Distinct};
 use crate::summary::frequent::{compare, of_sample, runs};
 use crate::summary::histogram::{Histogram, cut};
-use crate::summary::sampling::{SAMPLE_ROWS_MAX, Sampling};
+use crate::summary::sample::Sample;
+use crate::summary::sampling::{SAMPLE_ROWS_MAX, Sampling, Taken};
 use crate::summary::sketch::Sketch;
 use crate::types::DataType;
 use crate::value::{Value, ValueRef};
-
-/// Whether values of a type have an order that people ask for, and may be common.
-fn is_ordered(data_type: DataType) -> bool {
-    !is_document(data_type) && !matches!(data_type, DataType::Array(_))
-}
 
 fn is_document(data_type: DataType) -> bool {
     matches!(data_type, DataType::Json | DataType::Jsonb | DataType::JsonPath)
@@ -48,7 +44,7 @@ impl Counter {
     /// Of columns of these types.
     pub fn new(types: &[DataType]) -> Counter {
         let counted = |&data_type: &DataType| Counted {
-            collected: Collected { data_type, sample: Vec::new(), sketch: Sketch::default(), bytes: 0 },
+            collected: Collected::of(data_type),
             stats: ColumnStats::empty(),
         };
         Counter { sampling: Sampling::new(COUNTER_ROWS_MAX), columns: types.iter().map(counted).collect() }
@@ -56,7 +52,7 @@ impl Counter {
 
     /// The next row, whose value of a column the function tells.
     pub fn push<'a>(&mut self, value: impl Fn(usize) -> ValueRef<'a>) {
-        let is_taken = self.sampling.take_next();
+        let Taken { stays, rows } = self.sampling.next(1);
         for (ordinal, Counted { collected, stats }) in self.columns.iter_mut().enumerate() {
             let value = value(ordinal);
             stats.row_count += 1;
@@ -66,25 +62,19 @@ impl Counter {
             } else if !is_document(collected.data_type) {
                 collected.sketch.insert(hash_value(value));
             }
-            if !is_ordered(collected.data_type) {
-                continue;
+            if let Some(stays) = &stays {
+                collected.sample.thin(stays);
             }
-            if is_taken {
-                collected.sample.push(cut(value));
+            if !rows.is_empty() {
+                collected.sample.push(value);
             }
-            if !value.is_null() {
+            if collected.sample.is_ordered() && !value.is_null() {
                 if stats.min.is_null() || value.compare(stats.min.as_ref()).is_lt() {
                     stats.min = cut(value);
                 }
                 if stats.max.is_null() || value.compare(stats.max.as_ref()).is_gt() {
                     stats.max = cut(value);
                 }
-            }
-        }
-        if let Some(stays) = self.sampling.thinned() {
-            for column in self.columns.iter_mut().filter(|column| is_ordered(column.collected.data_type)) {
-                let mut stays = stays.iter();
-                column.collected.sample.retain(|_| *stays.next().unwrap_or(&true));
             }
         }
     }
@@ -99,12 +89,14 @@ impl Counter {
 /// Collects the rows of one file.
 pub struct Collector {
     sampling: Sampling,
+    /// Of the rows that wait.
+    taken: Taken,
     columns: Vec<Collected>,
 }
 
 struct Collected {
     data_type: DataType,
-    sample: Vec<Value>,
+    sample: Sample,
     sketch: Sketch,
     bytes: u64,
 }
@@ -112,42 +104,27 @@ struct Collected {
 impl Collector {
     /// Of the stored columns of a schema.
     pub fn new(schema: &Schema) -> Collector {
-        let collected = |column: &crate::schema::Column| Collected {
-            data_type: column.data_type,
-            sample: Vec::new(),
-            sketch: Sketch::default(),
-            bytes: 0,
-        };
-        Collector { sampling: Sampling::new(SAMPLE_ROWS_MAX), columns: schema.columns.iter().map(collected).collect() }
+        let columns = schema.columns.iter().map(|column| Collected::of(column.data_type)).collect();
+        Collector { sampling: Sampling::new(SAMPLE_ROWS_MAX), taken: Taken::default(), columns }
     }
 
-    /// The next row, whose value of a column the function tells.
-    #[inline]
-    pub fn push<'a>(&mut self, value: impl Fn(usize) -> ValueRef<'a>) {
-        if self.sampling.take_next() {
-            self.keep(value);
-        }
-    }
-
-    fn keep<'a>(&mut self, value: impl Fn(usize) -> ValueRef<'a>) {
-        for (ordinal, column) in self.columns.iter_mut().enumerate().filter(|(_, column)| is_ordered(column.data_type))
-        {
-            column.sample.push(cut(value(ordinal)));
-        }
-        if let Some(stays) = self.sampling.thinned() {
-            for column in self.columns.iter_mut().filter(|column| is_ordered(column.data_type)) {
-                let mut stays = stays.iter();
-                column.sample.retain(|_| *stays.next().unwrap_or(&true));
-            }
-        }
+    /// Rows that wait in builders, so many: each column is told of by [`Collector::block`] next.
+    pub(crate) fn rows(&mut self, count: usize) {
+        self.taken = self.sampling.next(count);
     }
 
     /// A block of a column, before it is encoded.
     pub(crate) fn block(&mut self, ordinal: usize, block: &BlockBuilder) {
         let column = &mut self.columns[ordinal];
+        if let Some(stays) = &self.taken.stays {
+            column.sample.thin(stays);
+        }
+        if column.sample.is_ordered() {
+            block.each_of(&self.taken.rows, |value| column.sample.push(value));
+        }
         column.bytes += block.value_bytes();
         if !is_document(column.data_type) {
-            block.each_hash(|hash| column.sketch.insert(hash));
+            column.sketch.insert_all(block);
         }
     }
 
@@ -162,18 +139,22 @@ impl Collector {
 }
 
 impl Collected {
-    fn finish(mut self, stats: &ColumnStats, max: usize) -> ColumnSummary {
+    fn of(data_type: DataType) -> Collected {
+        Collected { data_type, sample: Sample::of(data_type), sketch: Sketch::default(), bytes: 0 }
+    }
+
+    fn finish(self, stats: &ColumnStats, max: usize) -> ColumnSummary {
         let (rows, nulls) = (stats.row_count, stats.null_count);
-        self.sample.retain(|value| !value.is_null());
-        self.sample.sort_by(compare);
-        let ends = (is_ordered(self.data_type) && nulls < rows).then(|| {
+        let is_ordered = self.sample.is_ordered();
+        let sample = self.sample.sorted();
+        let ends = (is_ordered && nulls < rows).then(|| {
             // A text without an upper bound: the greatest that was seen.
-            let high = if stats.max.is_null() { self.sample.last() } else { Some(&stats.max) };
+            let high = if stats.max.is_null() { sample.last() } else { Some(&stats.max) };
             Some((cut(stats.min.as_ref()), cut(high?.as_ref())))
         });
         let distinct = if is_document(self.data_type) { f64::INFINITY } else { self.sketch.count() };
-        let common = of_sample(&self.sample, rows - nulls, distinct, max);
-        let histogram = Histogram::of_sample(&self.sample, ends.flatten(), max);
+        let common = of_sample(&sample, rows - nulls, distinct, max);
+        let histogram = Histogram::of_sample(&sample, ends.flatten(), max);
         let is_known = !is_document(self.data_type);
         let distinct = if is_known { Distinct::Sketched(self.sketch) } else { Distinct::Unknown };
         let mut summary = ColumnSummary { rows, nulls, bytes: self.bytes, distinct, common, histogram };
@@ -185,16 +166,16 @@ impl Collected {
 /// The summary of rows that all have one value.
 pub fn constant(value: ValueRef<'_>, data_type: DataType, rows: u64) -> ColumnSummary {
     assert!(rows > 0, "a summary of no rows says nothing");
-    let mut sketch = Sketch::default();
+    let mut collected = Collected::of(data_type);
     if !value.is_null() {
-        sketch.insert(hash_value(value));
+        collected.sketch.insert(hash_value(value));
     }
-    let sample = if is_ordered(data_type) { vec![cut(value)] } else { Vec::new() };
+    collected.sample.push(value);
     let nulls = if value.is_null() { rows } else { 0 };
     let stats =
         ColumnStats { min: cut(value), max: cut(value), null_count: nulls, row_count: rows, ..ColumnStats::empty() };
-    let bytes = width_of(value, data_type).saturating_mul(rows);
-    Collected { data_type, sample, sketch, bytes }.finish(&stats, UNION_MAX)
+    collected.bytes = width_of(value, data_type).saturating_mul(rows);
+    collected.finish(&stats, UNION_MAX)
 }
 
 /// The summary of a column of `rows` rows, some of which are given: all of them, or a sample.
@@ -217,7 +198,7 @@ pub fn summarize(values: Vec<Value>, data_type: DataType, rows: u64) -> ColumnSu
     };
     let mut summary =
         ColumnSummary { rows, nulls, bytes, distinct, common: Vec::new(), histogram: Histogram::default() };
-    if is_ordered(data_type) {
+    if Sample::of(data_type).is_ordered() {
         let max = UNION_MAX;
         let sample: Vec<Value> = sample.iter().map(|value| cut(value.as_ref())).collect();
         summary.common = of_sample(&sample, present, summary.distinct().unwrap_or(f64::INFINITY), max);

@@ -24,6 +24,8 @@ use crate::value::{Value, ValueRef};
 /// The share of rows that may lie beyond an end of the histogram, however well it is known: a hundredth of what lies
 /// between two of a hundred points, as PostgreSQL has it.
 const OUTSIDE_SHARE: f64 = 0.0001;
+/// Two standard errors of a sketch: it does not tell so large a share of the rows from all of them.
+const NEARLY_ALL: f64 = 1.0 - 2.0 * 0.0325;
 
 /// How many values there are.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,14 +84,18 @@ impl ColumnSummary {
         self.rows - self.nulls
     }
 
-    /// About how many different values there are; none: nobody knows.
+    /// About how many different values there are; none: nobody knows. When they may be one for each row that is not
+    /// NULL, they are.
     pub fn distinct(&self) -> Option<f64> {
         let present = self.present() as f64;
         let least = (self.common.len() as f64).max(1.0).min(present);
         if self.distinct == Distinct::Unknown {
             return None;
         }
-        Some(self.distinct.count().clamp(least, present.max(least)))
+        let count = self.distinct.count();
+        let is_exact = matches!(&self.distinct, Distinct::Sketched(sketch) if sketch.is_exact());
+        let count = if !is_exact && count > NEARLY_ALL * present { present } else { count };
+        Some(count.clamp(least, present.max(least)))
     }
 
     /// The most common values, each with its share of all rows.

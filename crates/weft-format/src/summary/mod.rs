@@ -3,7 +3,7 @@
 //! ```text
 //!   100,000 rows, 2,000 of them NULL      rows, nulls, bytes                       counted
 //!   about 2,406 values                    sketch: 1,024 registers of 6 bits        of all rows; 3 % error
-//!   'F' 48,000 times, 'O' 47,900          common: at most 32 values                of a sample of 1,024 rows or more
+//!   'F' 48,000 times, 'O' 47,900          common: at most 32 values                of a sample of 512 rows or more
 //!   1992-01-02 .. 1998-12-01              histogram: at most 32 points             of the same sample
 //!
 //!   sketch ── frequent ── histogram       the three parts, each with its merge
@@ -25,6 +25,7 @@ mod column;
 mod frequent;
 mod histogram;
 mod layout;
+mod sample;
 mod sampling;
 mod sketch;
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Which rows of many are looked at: at least 1,024 of them, at most 2,048, however many there are.
+//! Which rows of many are looked at: at least 512 of them, at most 1,024, however many there are.
 //!
 //! ```text
 //!   row      0   1   2   3   4   5 ...        hash of the number of the row, below the limit: taken
-//!   limit    2^64: every row       after 2,048 rows 2^63: half of those that are there go, half of those to come
+//!   limit    2^64: every row       after 1,024 rows 2^63: half of those that are there go, half of those to come
 //! ```
 //!
 //! 1. Each row is taken as likely as any other, and independently of what it holds.
@@ -17,7 +17,7 @@
 use crate::bloom::hash_word;
 
 /// Rows at which half of them go.
-pub(crate) const SAMPLE_ROWS_MAX: usize = 2_048;
+pub(crate) const SAMPLE_ROWS_MAX: usize = 1_024;
 
 /// Draws rows.
 #[derive(Debug)]
@@ -36,29 +36,36 @@ impl Sampling {
         Sampling { max, limit: u64::MAX, hashes: Vec::new(), rows: 0 }
     }
 
-    /// Whether the next row is taken.
-    #[inline]
-    pub(crate) fn take_next(&mut self) -> bool {
-        let hash = hash_word(self.rows);
-        self.rows += 1;
-        let is_taken = hash <= self.limit;
-        if is_taken {
-            self.hashes.push(hash);
+    /// Looks at the next rows, so many.
+    pub(crate) fn next(&mut self, rows: usize) -> Taken {
+        let numbers = 0..rows as u32;
+        let mut taken: Vec<(u32, u64)> = numbers
+            .map(|row| (row, hash_word(self.rows + u64::from(row))))
+            .filter(|(_, hash)| *hash <= self.limit)
+            .collect();
+        self.rows += rows as u64;
+        let before = self.limit;
+        let mut count = self.hashes.len() + taken.len();
+        while count >= self.max {
+            self.limit /= 2;
+            taken.retain(|(_, hash)| *hash <= self.limit);
+            count = self.hashes.iter().filter(|hash| **hash <= self.limit).count() + taken.len();
         }
-        is_taken
-    }
-
-    /// When too many rows are there: which of them stay. Called after the row that was taken is kept.
-    pub(crate) fn thinned(&mut self) -> Option<Vec<bool>> {
-        if self.hashes.len() < self.max {
-            return None;
-        }
-        self.limit /= 2;
         let limit = self.limit;
-        let stays: Vec<bool> = self.hashes.iter().map(|hash| *hash <= limit).collect();
+        let stays = (limit < before).then(|| self.hashes.iter().map(|hash| *hash <= limit).collect());
         self.hashes.retain(|hash| *hash <= limit);
-        Some(stays)
+        self.hashes.extend(taken.iter().map(|(_, hash)| hash));
+        Taken { stays, rows: taken.into_iter().map(|(row, _)| row).collect() }
     }
+}
+
+/// What becomes of rows.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Of those that were taken before: does each stay? None: all do.
+    pub(crate) stays: Option<Vec<bool>>,
+    /// Those of the next rows that are taken, by their number among these.
+    pub(crate) rows: Vec<u32>,
 }
 
 /// Which of some stretches of rows are looked at, at most so many: spread evenly over all their rows, in an order in

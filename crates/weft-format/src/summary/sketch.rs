@@ -12,6 +12,8 @@
 //! Source: Flajolet and others, "HyperLogLog" (2007); the estimate is Ertl's, "New cardinality estimation algorithms
 //! for HyperLogLog sketches" (2017), algorithm 6, which needs neither tables nor thresholds.
 
+use crate::encoding::BlockBuilder;
+
 /// Bits of a hash that choose the register.
 const REGISTER_BITS: u32 = 10;
 /// How many registers there are.
@@ -56,6 +58,19 @@ impl Sketch {
         }
     }
 
+    /// Adds the values that wait in a builder.
+    pub(crate) fn insert_all(&mut self, block: &BlockBuilder) {
+        if let Seen::Many(registers) = &mut self.0 {
+            return block.each_hash(|hash| raise(registers, hash));
+        }
+        let mut lately = Lately::default();
+        block.each_hash(|hash| {
+            if !lately.has(hash) {
+                self.insert(hash);
+            }
+        });
+    }
+
     /// Adds what another has.
     pub fn merge(&mut self, other: &Sketch) {
         match (&mut self.0, &other.0) {
@@ -90,6 +105,31 @@ impl Sketch {
             Seen::Few(hashes) => hashes.capacity() * size_of::<u64>(),
             Seen::Many(_) => REGISTERS,
         }
+    }
+}
+
+/// Hashes that were seen last, each at a place of its own: most values of a column with few are told from new ones by
+/// one look.
+#[derive(Clone, Debug)]
+pub(crate) struct Lately(Box<[u64; LATELY]>);
+
+/// Places for hashes.
+const LATELY: usize = 256;
+
+impl Default for Lately {
+    fn default() -> Lately {
+        // No place is asked for this hash first: place 0 has that of place 1.
+        let mut places = Box::new([0; LATELY]);
+        places[0] = 1;
+        Lately(places)
+    }
+}
+
+impl Lately {
+    /// Whether the hash was seen last at its place; from now on it is.
+    #[inline]
+    pub(crate) fn has(&mut self, hash: u64) -> bool {
+        std::mem::replace(&mut self.0[hash as usize % LATELY], hash) == hash
     }
 }
 

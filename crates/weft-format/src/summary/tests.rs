@@ -23,9 +23,9 @@ fn file(values: &[Value], data_type: DataType) -> ColumnSummary {
         for value in block {
             let nulls = u64::from(value.is_null());
             stats.merge(&ColumnStats::new(value.as_ref(), value.as_ref(), nulls, 1));
-            collector.push(|ordinal| if ordinal == 0 { ValueRef::Int(0) } else { value.as_ref() });
             builder.push(value.as_ref());
         }
+        collector.rows(block.len());
         collector.block(1, &builder);
     }
     let key = ColumnStats::new(ValueRef::Int(0), ValueRef::Int(0), 0, values.len() as u64);
@@ -358,4 +358,53 @@ fn a_column_that_files_lack_has_its_default_there() {
     assert!((default.equal_share(ValueRef::Int(7)).unwrap() - 0.775).abs() < 0.01);
     let document = constant(ValueRef::Text("{}"), DataType::Jsonb, 5);
     assert_eq!((document.distinct(), document.common().len()), (None, 0));
+}
+
+#[test]
+fn the_same_rows_are_taken_however_they_come() {
+    let taken = |lengths: &[usize]| {
+        let mut sampling = sampling::Sampling::new(100);
+        let (mut rows, mut first) = (Vec::new(), 0);
+        for &len in lengths {
+            let taken = sampling.next(len);
+            if let Some(stays) = taken.stays {
+                let mut stays = stays.iter();
+                rows.retain(|_| *stays.next().unwrap());
+                assert!(stays.next().is_none(), "each row that was taken is told of");
+            }
+            rows.extend(taken.rows.iter().map(|&row| first + row as usize));
+            first += len;
+        }
+        rows
+    };
+    let one_by_one = taken(&[1; 10_000]);
+    assert!((50..100).contains(&one_by_one.len()), "{}", one_by_one.len());
+    assert_eq!(taken(&[10_000]), one_by_one);
+    assert_eq!(taken(&[1, 0, 99, 4_900, 5_000]), one_by_one);
+    assert_eq!(taken(&[99]), (0..99).collect::<Vec<_>>());
+}
+
+#[test]
+fn samples_are_sorted_as_values_compare() {
+    let mut random = Random(7);
+    let texts = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaa", "\u{fffd}", "b"].map(|text| Value::Text(text.into()));
+    let floats = [0.0, -0.0, f64::NAN, f64::INFINITY, -1.5, f64::NEG_INFINITY].map(Value::Float);
+    let ints = [0, -1, i64::MIN, i64::MAX, 7].map(Value::Int);
+    for (data_type, values) in
+        [(DataType::Text, &texts[..]), (DataType::DoublePrecision, &floats), (DataType::BigInt, &ints)]
+    {
+        let mut sample = sample::Sample::of(data_type);
+        let mut expected: Vec<Value> = Vec::new();
+        for _ in 0..100 {
+            let at = random.below(values.len() as u64 + 1) as usize;
+            let value = values.get(at).cloned().unwrap_or(Value::Null);
+            sample.push(value.as_ref());
+            expected.extend((!value.is_null()).then_some(value));
+        }
+        expected.sort_by(compare);
+        let sorted = sample.sorted();
+        assert_eq!(sorted.len(), expected.len());
+        assert!(sorted.iter().zip(&expected).all(|(a, b)| compare(a, b).is_eq()), "{sorted:?}");
+    }
+    assert!(!sample::Sample::of(DataType::Jsonb).is_ordered());
 }

@@ -189,9 +189,6 @@ impl ColumnTableBuilder {
         for (ordinal, column) in self.columns[..self.schema.columns.len()].iter_mut().enumerate() {
             column.builder.push(self.codec.get(row, ordinal));
         }
-        if let Some(collector) = &mut self.collector {
-            collector.push(|ordinal| self.codec.get(row, ordinal));
-        }
         self.push_ts(insert_ts);
         self.pending_rows += 1;
         if self.pending_rows == BLOCK_ROWS {
@@ -237,9 +234,6 @@ impl ColumnTableBuilder {
                 }
                 self.note_key(ts);
                 self.push_ts(ts);
-                if let Some(collector) = &mut self.collector {
-                    collector.push(|ordinal| value_in(&columns[ordinal], row));
-                }
             }
             self.pending_rows += len;
             offset += len;
@@ -276,6 +270,9 @@ impl ColumnTableBuilder {
 
     /// Encodes the waiting rows.
     fn flush(&mut self) {
+        if let Some(collector) = &mut self.collector {
+            collector.rows(self.pending_rows);
+        }
         for (ordinal, column) in self.columns.iter_mut().enumerate() {
             let mut pause = || rest(&mut self.pause);
             if let Some(collector) = self.collector.as_mut().filter(|_| ordinal < self.schema.columns.len()) {
@@ -363,14 +360,6 @@ impl ColumnTableBuilder {
             max_insert_ts: self.max_ts,
         })
     }
-}
-
-/// A value of a stored column.
-fn value_in(column: &ArrayRef, row: usize) -> ValueRef<'_> {
-    if column.is_null(row) {
-        return ValueRef::Null;
-    }
-    stored_value_at(column, row).expect("the block builder took this type")
 }
 
 /// Appends the summaries of the columns.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   62 values in 1,000 rows       n_distinct 62          62 in 100 rows: -0.62, for more rows will have more
+//!   common values                 where their number grows: those that are more common than the average
 //!   histogram                     without common values, as PostgreSQL shows it
 //! ```
 
@@ -27,12 +28,14 @@ pub(super) fn column_figures(table: &TableRef, number: &dyn Fn(usize) -> i64) ->
 
 fn of_summary(summary: &ColumnSummary, data_type: DataType) -> ColumnFigures {
     let rows = summary.rows() as f64;
+    let is_growing = summary.distinct().is_some_and(|count| count > GROWING_SHARE * rows);
     let distinct = match summary.distinct() {
-        Some(count) if count > GROWING_SHARE * rows => -count / rows,
+        Some(count) if is_growing => -count / rows,
         Some(count) => count.round(),
         None => 0.0,
     };
-    let common: Vec<(&Value, f64)> = summary.common().collect();
+    let average = summary.average_share().unwrap_or(0.0);
+    let common: Vec<(&Value, f64)> = summary.common().filter(|(_, share)| !is_growing || *share > average).collect();
     let is_common = |value: &Value| common.iter().any(|(known, _)| known.as_ref().compare(value.as_ref()).is_eq());
     let points = summary.histogram().points().iter().map(|point| &point.value);
     let bounds: Vec<&Value> = points.filter(|value| !is_common(value)).collect();
