@@ -43,10 +43,8 @@ const COUNTER_ROWS_MAX: usize = 16_384;
 impl Counter {
     /// Of columns of these types.
     pub fn new(types: &[DataType]) -> Counter {
-        let counted = |&data_type: &DataType| Counted {
-            collected: Collected::of(data_type),
-            stats: ColumnStats::empty(),
-        };
+        let counted =
+            |&data_type: &DataType| Counted { collected: Collected::of(data_type), stats: ColumnStats::empty() };
         Counter { sampling: Sampling::new(COUNTER_ROWS_MAX), columns: types.iter().map(counted).collect() }
     }
 

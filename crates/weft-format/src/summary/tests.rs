@@ -387,7 +387,8 @@ fn the_same_rows_are_taken_however_they_come() {
 #[test]
 fn samples_are_sorted_as_values_compare() {
     let mut random = Random(7);
-    let texts = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaa", "\u{fffd}", "b"].map(|text| Value::Text(text.into()));
+    let texts =
+        ["", "a", "a\0", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaa", "\u{fffd}", "b"].map(|text| Value::Text(text.into()));
     let floats = [0.0, -0.0, f64::NAN, f64::INFINITY, -1.5, f64::NEG_INFINITY].map(Value::Float);
     let ints = [0, -1, i64::MIN, i64::MAX, 7].map(Value::Int);
     for (data_type, values) in
