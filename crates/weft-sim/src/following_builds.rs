@@ -17,7 +17,7 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Timestamp, Value};
 use weft_kernel::{Engine, EngineOptions, Follower};
 
-use crate::building::{self, Known, ROW_MEMORY_BYTES, TABLE, assert_at_rest, assert_clean, set_up, work};
+use crate::building::{self, Known, ROW_MEMORY_BYTES, TABLE, assert_at_rest, set_up, work};
 use crate::random::Random;
 use crate::round::open_engine;
 use crate::scenario::Scenario;
