@@ -37,6 +37,8 @@ pub struct ColumnTableOptions {
     pub documents_as_texts: bool,
     /// Nobody asks what the values are like: no summaries are made.
     pub without_summaries: bool,
+    /// Files with fewer bytes in their blocks have no summaries, which would be as large as what they tell of.
+    pub summaries_from_bytes: usize,
 }
 
 /// Insert timestamps of a batch.
@@ -85,6 +87,7 @@ pub struct ColumnTableBuilder {
     max_ts: Timestamp,
     /// None: nobody asks (`without_summaries`).
     collector: Option<Collector>,
+    summaries_from_bytes: usize,
     pause: Option<Pause>,
 }
 
@@ -143,6 +146,7 @@ impl ColumnTableBuilder {
         ColumnTableBuilder {
             codec: RowCodec::new(&schema),
             collector: (!options.without_summaries).then(|| Collector::new(&schema)),
+            summaries_from_bytes: options.summaries_from_bytes,
             schema,
             columns,
             rows: 0,
@@ -327,7 +331,8 @@ impl ColumnTableBuilder {
             entries.push(write_column(&mut bytes, file, number as u32, column));
             rest(&mut self.pause);
         }
-        let summaries = self.collector.take().map(|collector| append_summaries(&mut bytes, file, collector, &entries));
+        let collector = self.collector.take().filter(|_| bytes.len() >= self.summaries_from_bytes);
+        let summaries = collector.map(|collector| append_summaries(&mut bytes, file, collector, &entries));
         let key_filter = match &self.key_hashes {
             None => BloomFilter::of_everything(),
             Some(hashes) => {

@@ -323,6 +323,23 @@ fn some_rows_of_slices(table: &ColumnTable, column: usize, block: usize, plain: 
 }
 
 #[test]
+fn small_files_have_no_summaries() {
+    let mut random = Random(19);
+    let schema = schema(&TYPES, &[3]);
+    let rows = rows(&schema, 100, &mut random);
+    let with = build(&schema, &rows, &ColumnTableOptions::default()).bytes;
+    let blocks = with.len() - open(&with, &schema).unwrap().summaries_bytes() as usize;
+    for (summaries_from_bytes, are_there) in [(blocks / 2, true), (blocks, false)] {
+        let options = ColumnTableOptions { summaries_from_bytes, ..ColumnTableOptions::default() };
+        let image = build(&schema, &rows, &options).bytes;
+        assert_eq!(image.len() < with.len(), !are_there, "from {summaries_from_bytes} bytes on");
+        let table = open(&image, &schema).unwrap();
+        assert_eq!(table.summaries().unwrap().is_some(), are_there, "from {summaries_from_bytes} bytes on");
+        assert_eq!(read_all(&image, &schema).unwrap(), read_all(&with, &schema).unwrap());
+    }
+}
+
+#[test]
 fn a_file_without_slices_is_still_read() {
     let mut random = Random(18);
     let schema = schema(&TYPES, &[3]);

@@ -82,7 +82,10 @@ impl Redo {
         if found <= last {
             return Ok(());
         }
-        let what = format!("a page of table {:?} has change {found}, and the log ends with {last}", table.def.name);
+        let what = format!(
+            "the log (files log-*) ends with change {last}, and a page of table {:?} has change {found}",
+            table.def.name
+        );
         if self.mode == Mode::Joining {
             return Err(again(&what));
         }

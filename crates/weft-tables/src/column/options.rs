@@ -206,6 +206,12 @@ impl Options {
         Ok(())
     }
 
+    /// Smaller files have no summaries of their columns: where most rows are in such files, whoever plans has some of
+    /// the rows looked at.
+    pub(crate) fn summaries_from_bytes(&self) -> usize {
+        (self.column_table_bytes / 16) as usize
+    }
+
     /// The ordinals of `bloom_columns` in a schema, ascending.
     pub fn bloom_ordinals(&self, schema: &Schema) -> Result<Vec<usize>> {
         let mut ordinals = Vec::with_capacity(self.bloom_columns.len());
@@ -276,6 +282,7 @@ mod tests {
             [o.column_table_bytes, o.bucket_bytes, o.granularity_bytes, o.incremental_bytes].map(|bytes| bytes >> 10)
         };
         assert_eq!(sizes(&[]), [4096, 16384, 65536, 32768]);
+        assert_eq!(Options::default().summaries_from_bytes(), 256 << 10);
         assert_eq!(sizes(&[("granularity_bytes", "32768")]), [4, 8, 32, 16]);
         assert_eq!(sizes(&[("bucket_bytes", "8192")]), [4, 8, 65536, 16]);
         assert_eq!(sizes(&[("column_table_bytes", "67108864")]), [65536, 65536, 262_144, 131_072]);

@@ -65,7 +65,11 @@ pub(crate) struct Shape {
 impl Shape {
     fn new(context: &TableContext, options: &Options, since: Timestamp) -> Result<Shape> {
         let schema = context.def.schema.clone();
-        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(&schema)?, ..Default::default() };
+        let file_options = ColumnTableOptions {
+            bloom_columns: options.bloom_ordinals(&schema)?,
+            summaries_from_bytes: options.summaries_from_bytes(),
+            ..Default::default()
+        };
         let codec = RowCodec::new(&schema);
         Ok(Shape { codec, writer: FileWriter::new(context.clone(), file_options), schema, since })
     }
