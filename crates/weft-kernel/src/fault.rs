@@ -111,6 +111,7 @@ kernel_faults! {
     CUT_LOG_UNDER_PAGES "The log goes that pages need which are not written yet.";
     FORGET_PAGE_RECORDS "Redo leaves out what tables say of their pages.";
     CUT_LOG_FOLLOWED "The log goes that a follower has not read.";
+    FOLLOW_ACROSS_GAP "Who joins begins with a segment that was put aside, behind which others have gone.";
     FOLLOW_LOST_EDIT "A follower goes on with an edit of the manifest that the writer may have lost in a crash.";
     PUBLISH_BEFORE_APPLIED "A follower publishes a commit before it has applied it.";
     FOLLOW_WITHOUT_FLOOR "Old snapshots of a follower read an index whose entries the writer has left out.";

@@ -82,6 +82,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
                 | Fault::RECYCLE_UNSYNCED
                 | Fault::READ_RECYCLED
                 | Fault::CUT_LOG_FOLLOWED
+                | Fault::FOLLOW_ACROSS_GAP
                 | Fault::FOLLOW_LOST_EDIT
                 | Fault::SKIP_FENCE
                 | Fault::TAKE_AFTER_READ

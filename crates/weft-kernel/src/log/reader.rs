@@ -208,7 +208,7 @@ pub(super) fn found(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
 }
 
 /// Those that were put aside for who follows.
-pub(super) fn found_aside(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
+fn found_aside(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
     match found(env, &dir.join(FOLLOWED_DIR)) {
         Err(error) if error.code() == Code::UndefinedFile => Ok(Vec::new()),
         found => found,
@@ -217,11 +217,47 @@ pub(super) fn found_aside(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
 
 /// The same with those that were put aside. They are listed last: one that is put aside meanwhile is in one of the two.
 fn all_segments(env: &Env, dir: &Path) -> Result<Vec<SegmentName>> {
-    let mut names = found(env, dir)?;
-    names.extend(found_aside(env, dir)?);
+    let present = found(env, dir)?;
+    let mut names = [&present[..], &found_aside(env, dir)?].concat();
     names.sort_unstable();
     names.dedup();
-    Ok(that_go_on(env, dir, that_count(names).0).0)
+    let names = that_go_on(env, dir, that_count(names).0).0;
+    Ok(behind_gaps(env, dir, names, &present))
+}
+
+/// Those of some segments that lie behind the last gap before what is `present`. Of what was put aside the younger may
+/// have gone first, on a full disk or by a crash: what is before such a gap nobody can follow from.
+fn behind_gaps(env: &Env, dir: &Path, mut names: Vec<SegmentName>, present: &[SegmentName]) -> Vec<SegmentName> {
+    let mut behind: Option<SegmentHeader> = None;
+    for at in (0..names.len()).rev() {
+        let header = header_of(env, dir, names[at]);
+        let goes_on = behind.is_none_or(|behind| header.is_some_and(|header| behind.is_behind(&header)));
+        if !goes_on && !present.contains(&names[at]) && !fault::active(Fault::FOLLOW_ACROSS_GAP) {
+            return names.split_off(at + 1);
+        }
+        // What is wrong with one that is present recovery says.
+        behind = header;
+    }
+    names
+}
+
+/// What was put aside by earlier openings and still goes on with the log, in its order; and what does not.
+pub(super) fn left_aside(env: &Env, dir: &Path) -> Result<(Vec<SegmentName>, Vec<SegmentName>)> {
+    let (present, mut aside) = (found(env, dir)?, found_aside(env, dir)?);
+    aside.retain(|name| !present.contains(name));
+    aside.sort_unstable();
+    let log = all_segments(env, dir)?;
+    let first = present.iter().map(|name| name.start).min();
+    let (mut left, mut strays) = (Vec::new(), Vec::new());
+    for name in aside {
+        match log.contains(&name) {
+            true => left.push(name),
+            // What lies further ahead somebody else has put there, who has taken the directory.
+            false if first.is_none_or(|first| name.start < first) => strays.push(name),
+            false => {}
+        }
+    }
+    Ok((left, strays))
 }
 
 /// The epoch in which a log was written last, as far as its last segment says; 0 when there is none.

@@ -172,7 +172,11 @@ impl Spares {
                 Ok(Some(spare)) => self.keep(spare),
                 Ok(None) => {}
                 // On a full disk, say: the segment that begins next writes its own zeros.
-                Err(_) => self.state.lock().has_failed = true,
+                Err(_) => {
+                    let mut state = self.state.lock();
+                    // Who wanted one meanwhile wanted this one.
+                    (state.has_failed, state.is_wanted) = (true, false);
+                }
             }
         }
     }

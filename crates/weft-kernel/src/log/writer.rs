@@ -50,7 +50,7 @@ use super::durable::{Announce, Durable};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{SegmentName, temporary_segment};
-use super::reader::{FOLLOWED_DIR, found_aside};
+use super::reader::{FOLLOWED_DIR, left_aside};
 use super::record::Record;
 use super::segments::{NeededFrom, Segment};
 use super::spares::{Spare, Spares};
@@ -169,8 +169,11 @@ impl Log {
         settle(env, dir, &end)?;
         let mut tail = Tail::new(env, dir.to_owned(), options, (end, term), edits);
         begin_or_put_off(&mut tail)?;
-        let mut aside = found_aside(env, dir)?;
-        aside.sort_unstable();
+        let (aside, strays) = left_aside(env, dir)?;
+        for name in strays {
+            // One that cannot be removed now is found by the next opening.
+            let _ = env.fs.remove(&dir.join(FOLLOWED_DIR).join(name.to_string()));
+        }
         tail.segments().found_aside(aside);
         Ok(Log::of_tail(env, dir, options, tail, None))
     }

@@ -207,9 +207,9 @@ impl Options {
     }
 
     /// Smaller files have no summaries of their columns: where most rows are in such files, whoever plans has some of
-    /// the rows looked at.
+    /// the rows looked at. A whole number of 4 KiB: where files are made tiny all have them.
     pub(crate) fn summaries_from_bytes(&self) -> usize {
-        (self.column_table_bytes / 16) as usize
+        (self.column_table_bytes / 16) as usize & !0xfff
     }
 
     /// The ordinals of `bloom_columns` in a schema, ascending.

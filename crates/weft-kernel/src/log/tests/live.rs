@@ -1,6 +1,8 @@
 //! A log that is read while somebody writes and cuts it.
 
 use super::*;
+#[cfg(feature = "faults")]
+use crate::fault::{self, Fault};
 use crate::log::{LogReader, read_live_log, read_live_log_from};
 
 /// The commits from where the reader is to what was announced.
@@ -75,13 +77,57 @@ fn what_was_put_aside_may_outlive_what_lies_behind_it() {
             let mut names = env.fs.list(&dir).unwrap();
             names.retain(|name| name.starts_with("log-"));
             names.sort();
+            let read = || read_live_log_from(&env, &super::dir(), log.durable_lsn(), Lsn(0)).unwrap();
+            let begun = is_cut.then(read);
             env.fs.remove(&dir.join(&names[2])).unwrap();
-            let read = |from| read_live_log_from(&env, &super::dir(), log.durable_lsn(), from);
-            let error = commits(&mut read(Lsn(0)).unwrap()).unwrap_err();
+            let error = commits(&mut begun.unwrap_or_else(read)).unwrap_err();
             assert_eq!(error.code(), code, "{error}");
             log.keep_from(None);
         }
     });
+}
+
+/// A crash may bring a segment back whose removal was not durable, when that of a younger one was. How it ends.
+fn joins_behind_a_gap() -> RunEnd {
+    simulation(10).run(|env| {
+        let log = open(&env);
+        (1..=40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
+        log.keep_from(Some(Lsn(0)));
+        assert!(log.truncate_before(behind(38)).unwrap() > 4);
+        let aside = || {
+            let mut names = env.fs.list(&dir().join("followed")).unwrap();
+            names.sort();
+            names
+        };
+        let names = aside();
+        env.fs.remove(&dir().join("followed").join(&names[2])).unwrap();
+        let mut reader = read_live_log_from(&env, &dir(), log.durable_lsn(), Lsn(0)).unwrap();
+        let (name, before) = reader.begins().unwrap();
+        assert_eq!(name, names[3], "behind the gap");
+        assert_eq!(commits(&mut reader).unwrap(), (before.0 + 1..=40).collect::<Vec<_>>());
+        drop(log);
+        let log = open(&env);
+        assert_eq!(aside(), names[3..], "the next opening removes what nobody can follow from");
+        log.keep_from(Some(Lsn(0)));
+        let first = segment_start(&names[3]).unwrap();
+        assert!(log.followed_bytes() < log.durable_lsn().0 - first.0, "and counts it no more");
+    })
+}
+
+#[test]
+fn who_joins_begins_behind_the_last_gap_of_what_was_put_aside() {
+    assert_eq!(joins_behind_a_gap(), RunEnd::Finished);
+}
+
+/// Run with the feature `faults`, one test at a time.
+#[cfg(feature = "faults")]
+#[test]
+#[ignore = "plants faults for the whole process: run alone with --ignored"]
+fn planted_faults_of_a_live_log_are_caught() {
+    fault::plant(Some(Fault::FOLLOW_ACROSS_GAP));
+    let end = joins_behind_a_gap();
+    fault::plant(None);
+    assert!(matches!(end, RunEnd::Panicked { .. }), "FOLLOW_ACROSS_GAP is not caught");
 }
 
 #[test]
