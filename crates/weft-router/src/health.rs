@@ -5,6 +5,7 @@
 //!                 ... another state, older than 10 s                                   down: sessions move off it
 //!                 ... no answer                                                        down; 10 s: its sessions end
 //!                 no row: SELECT weft_writer_epoch(), ...        7, 1042               it writes (servers 2)
+//!                 ... another weft_system_identifier()                                 down: of another database
 //! ```
 //!
 //! 1. What a probe says decides where reads go, never what they see: that is waited for on the node itself.
@@ -25,8 +26,8 @@ use crate::options::{Door, Options};
 use crate::servers::{Server, Wrote};
 use crate::shared::Shared;
 
-const QUESTION: &str = "SELECT state, age_ms, weft_writer_epoch() FROM weft_replication";
-const EPOCH: &str = "SELECT weft_writer_epoch(), weft_published_commit()";
+const QUESTION: &str = "SELECT state, age_ms, weft_writer_epoch(), weft_system_identifier() FROM weft_replication";
+const EPOCH: &str = "SELECT weft_writer_epoch(), weft_published_commit(), weft_system_identifier()";
 /// The longest pause after logins that were refused.
 const REFUSED_PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -81,6 +82,10 @@ fn note(shared: &Shared, server: &Server, found: std::result::Result<Found, Wron
             (true, String::new())
         }
         Ok(Found::Answers) => (true, String::new()),
+        Ok(Found::Foreign) => {
+            server.shut();
+            (false, "it is of another database".to_owned())
+        }
         Err(why) => (false, why.to_string()),
     };
     if !is_up {
@@ -106,6 +111,8 @@ enum Found {
     Writes(u64, u64),
     /// It answers; more was not asked.
     Answers,
+    /// It is of another database (servers 4).
+    Foreign,
 }
 
 /// What is wrong with a server.
@@ -168,12 +175,19 @@ fn look(
         Ok::<_, Wrong>(row)
     };
     let number = |value: Option<&Option<String>>| value.and_then(Option::as_deref).and_then(|text| text.parse().ok());
+    let is_ours = |value| shared.servers.note_database(server.number, number(value));
     let Some(row) = ask(QUESTION)? else {
         let row = ask(EPOCH)?.unwrap_or_default();
+        if !is_ours(row.get(2)) {
+            return Ok(Found::Foreign);
+        }
         let told = number(row.first()).zip(number(row.get(1)));
         let (epoch, commit) = told.ok_or("it follows nobody")?;
         return Ok(Found::Writes(epoch, commit));
     };
+    if !is_ours(row.get(3)) {
+        return Ok(Found::Foreign);
+    }
     let (state, age) = (row[0].as_deref().unwrap_or(""), row[1].as_deref());
     if state != "following" {
         return Err(Wrong::Found(format!("it is {state}")));

@@ -14,6 +14,8 @@
 //!    another database, or of an old copy.
 //! 3. Connections to a writer that was overtaken, and to a node that is silent, are ended: who waits there goes on
 //!    elsewhere. One that is registered is met by that; later ones are refused until the server is well.
+//! 4. Each database has a number. Servers of another one than the writer's count for nothing, whatever they say of
+//!    themselves; until the writer has told its number that of the first who told it holds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -162,6 +164,14 @@ struct Writes {
     number: usize,
     epoch: u64,
     answers: bool,
+    database: Option<Database>,
+}
+
+/// The number of the database, and whether the writer has told it.
+#[derive(Clone, Copy)]
+struct Database {
+    number: u64,
+    is_writers: bool,
 }
 
 impl Servers {
@@ -169,7 +179,7 @@ impl Servers {
     pub(crate) fn new(writer: &Place, nodes: &[Place]) -> Servers {
         let places = std::iter::once(writer).chain(nodes).enumerate();
         let all = places.map(|(number, place)| Server::new(number, place)).collect();
-        let writer = Mutex::new(Writes { number: 0, epoch: 0, answers: true });
+        let writer = Mutex::new(Writes { number: 0, epoch: 0, answers: true, database: None });
         Servers { all, writer, seen: AtomicU64::new(0) }
     }
 
@@ -205,6 +215,23 @@ impl Servers {
         self.seen.fetch_max(commit, Ordering::SeqCst);
     }
 
+    /// A server says of which database it is: whether that is this one (servers 4). One that says nothing is taken to
+    /// be.
+    pub(crate) fn note_database(&self, server: usize, number: Option<u64>) -> bool {
+        let Some(number) = number else { return true };
+        let mut writer = self.writer.lock();
+        let is_writers = writer.number == server;
+        let (is_ours, is_known) = match writer.database {
+            None => (true, false),
+            Some(known) if known.number == number => (true, known.is_writers),
+            Some(known) => (is_writers && !known.is_writers, false),
+        };
+        if is_ours && (is_writers || writer.database.is_none()) {
+            writer.database = Some(Database { number, is_writers: is_writers || is_known });
+        }
+        is_ours
+    }
+
     /// A server follows a writer in an epoch.
     pub(crate) fn note_follows(&self, number: usize, epoch: u64) {
         let mut writer = self.writer.lock();
@@ -230,7 +257,8 @@ impl Servers {
         if !is_later || !is_ours || commit < self.seen.load(Ordering::SeqCst) {
             return Wrote::Overtaken;
         }
-        let before = std::mem::replace(&mut *writer, Writes { number, epoch, answers: true }).number;
+        let before = std::mem::replace(&mut writer.number, number);
+        (writer.epoch, writer.answers) = (epoch, true);
         self.all[number].set_up(true);
         self.all[before].set_up(false);
         Wrote::Changed { ended: self.all[before].shut() }
@@ -304,6 +332,23 @@ mod tests {
         let believed = servers.note_writes(0, (6, 130));
         fault::plant(None);
         assert_eq!(believed, Wrote::Changed { ended: 0 }, "BELIEVE_OVERTAKEN is noticed");
+    }
+
+    #[test]
+    fn servers_of_another_database_are_none_of_these() {
+        let servers = servers();
+        // A node is heard first, and it is the wrong one.
+        assert!(servers.note_database(1, Some(77)) && !servers.note_database(2, Some(5)));
+        assert!(servers.note_database(2, None), "it says nothing: an older release");
+        assert!(servers.note_database(0, Some(5)), "the writer was named by who started the router");
+        assert!(!servers.note_database(1, Some(77)) && servers.note_database(2, Some(5)));
+        assert!(!servers.note_database(0, Some(77)), "another database at the writer's address");
+        assert!(servers.note_database(0, Some(5)));
+        // Who takes the writer's place is of the same.
+        assert_eq!(servers.note_writes(0, (6, 100)), Wrote::Known);
+        servers.note_follows(2, 6);
+        assert_eq!(servers.note_writes(2, (7, 100)), Wrote::Changed { ended: 0 });
+        assert!(!servers.note_database(2, Some(77)) && !servers.note_database(0, Some(77)));
     }
 
     #[test]

@@ -186,6 +186,12 @@ impl Engine {
         self.core.term.as_ref().map_or(0, |term| term.number())
     }
 
+    /// Which database it is: a number that was drawn when it was made, which its copies and nodes have, too. None: a
+    /// node of a database that no writer of this release has opened.
+    pub fn database_number(&self) -> Option<u64> {
+        self.core.services.manifest.database()
+    }
+
     /// Whether another writer has taken its directory.
     pub fn has_lost_directory(&self) -> bool {
         self.core.term.as_ref().is_some_and(|term| term.is_lost())

@@ -10,7 +10,7 @@ use weft_format::{Error, Lsn, Result};
 
 use super::edit::Edit;
 use super::layout::{
-    Before, CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, KIND_EDIT, decode_current,
+    Before, CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, KIND_DATABASE, KIND_EDIT, decode_current,
     encode_current, manifest_name, push_record,
 };
 use super::tables::Tables;
@@ -34,6 +34,11 @@ pub(super) struct Known<'a> {
     pub(super) log: Lsn,
     /// How many edits there were since the database was made.
     pub(super) edits: u64,
+}
+
+/// A number for a new database: positive in the languages that have signed numbers alone.
+pub(super) fn new_database(env: &Env) -> u64 {
+    (env.rng.next_u64() >> 1).max(1)
 }
 
 /// Writes manifest `number` with a snapshot and makes CURRENT name it.
@@ -75,6 +80,11 @@ pub(super) fn write_and_name(
 pub(super) fn image(salt: u32, number: u64, known: Known<'_>) -> (FileHeader, Vec<u8>) {
     let Known { tables, log, edits } = known;
     let mut bytes = vec![0; FILE_HEADER_BYTES];
+    if tables.database > 0 {
+        // The header speaks for the snapshot.
+        let before = Before { durable: 0, log: Lsn(0) };
+        push_record(&mut bytes, 0, before, salt, KIND_DATABASE, &tables.database.to_le_bytes());
+    }
     for (id, table) in &tables.by_id {
         assert!(*id <= tables.table_max, "the header says the highest table, or its number would be given again");
         assert!(

@@ -14,10 +14,10 @@ use weft_format::{Code, Error, FileId, Lsn, Result, TableId};
 /// The first bytes of a manifest.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"WEFTMAN\n";
 /// The version of this format.
-pub(crate) const FORMAT_VERSION: u32 = 3;
-/// The oldest version that is read: it names no positions of the log. Version 2 differs from this one in the number
-/// alone: its releases do not know the names of first segments ([`crate::log`]), and must not open what has them. Files
-/// of both are rewritten at open.
+pub(crate) const FORMAT_VERSION: u32 = 4;
+/// The oldest version that is read: it names no positions of the log. Versions 2 and 3 do not say which database it
+/// is; releases of 2 do not know the names of first segments ([`crate::log`]), and must not open what has them. Files of
+/// all of them are rewritten at open.
 pub(crate) const FORMAT_VERSION_BEFORE: u32 = 1;
 /// A file header.
 pub(crate) const FILE_HEADER_BYTES: usize = 64;
@@ -37,6 +37,8 @@ pub(crate) const KIND_EDIT: u32 = 1;
 pub(crate) const KIND_FORGET: u32 = 2;
 /// A record without payload that says: what lies before is durable.
 pub(crate) const KIND_MARK: u32 = 3;
+/// A record that says which database it is: the payload is its number. The first one of a snapshot.
+pub(crate) const KIND_DATABASE: u32 = 4;
 /// Names the manifest.
 pub(crate) const CURRENT: &str = "CURRENT";
 /// The next CURRENT before it is renamed.

@@ -12,7 +12,7 @@ use weft_format::{Result, TableId};
 use super::edit::Edit;
 use super::files::{read_current, read_file};
 use super::layout::{
-    FILE_HEADER_BYTES, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, RecordView, damaged, manifest_name,
+    FILE_HEADER_BYTES, FileHeader, KIND_DATABASE, KIND_EDIT, KIND_FORGET, KIND_MARK, RecordView, damaged, manifest_name,
 };
 
 /// A record of the manifest.
@@ -24,6 +24,8 @@ pub enum ManifestRecord {
     Forget(TableId),
     /// What lies before is durable.
     Mark,
+    /// Which database it is.
+    Database(u64),
 }
 
 /// The manifest that CURRENT names: its file's name, and its records up to the first one that is not whole. The first
@@ -44,6 +46,10 @@ pub fn read_manifest(env: &Env, dir: &Path) -> Result<(String, Vec<ManifestRecor
                 ManifestRecord::Forget(TableId(u32::from_le_bytes(id)))
             }
             KIND_MARK => ManifestRecord::Mark,
+            KIND_DATABASE => {
+                let number: [u8; 8] = record.payload.try_into().map_err(|_| unreadable())?;
+                ManifestRecord::Database(u64::from_le_bytes(number))
+            }
             _ => return Err(unreadable()),
         });
         offset += record.size;

@@ -4,7 +4,7 @@ use weft_format::{Lsn, Result, TableId};
 
 use super::edit::Edit;
 use super::layout::{
-    FILE_HEADER_BYTES, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, RECORD_ALIGN, RecordView, damaged, manifest_name,
+    FILE_HEADER_BYTES, FileHeader, KIND_DATABASE, KIND_EDIT, KIND_FORGET, KIND_MARK, RECORD_ALIGN, RecordView, damaged, manifest_name,
 };
 use super::tables::Tables;
 
@@ -43,6 +43,9 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
                 tables.forget(TableId(u32::from_le_bytes(id)));
             }
             KIND_MARK => {}
+            KIND_DATABASE => {
+                tables.database = u64::from_le_bytes(record.payload.try_into().map_err(|_| unreadable())?);
+            }
             _ => return Err(unreadable()),
         }
         durable = durable.max(record.durable);

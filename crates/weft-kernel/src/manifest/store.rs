@@ -32,7 +32,7 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, Known, image, read_current, read_file, remove, remove_if_there, write_and_name};
+use super::files::{Failure, Known, image, new_database, read_current, read_file, remove, remove_if_there, write_and_name};
 use super::layout::{
     Before, CURRENT, CURRENT_TEMPORARY, FORMAT_VERSION, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current,
     manifest_name, manifest_number, push_record, record_bytes,
@@ -243,15 +243,16 @@ impl Manifest {
         let mut state = self.state.lock();
         let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
         self.check_ours()?;
-        if apart {
+        if state.tables.database == 0 {
+            // A file of a version before.
+            state.tables.database = new_database(&self.env);
+        }
+        if apart || state.header.version != FORMAT_VERSION {
             let tables = state.tables.clone();
-            self.rewrite(&mut state, tables, NUMBERS_APART)?;
-        } else if state.header.version == FORMAT_VERSION {
+            self.rewrite(&mut state, tables, if apart { NUMBERS_APART } else { 1 })?;
+        } else {
             self.settle_tail(&state, &unsettled)?;
             state.durable = state.end;
-        } else {
-            let tables = state.tables.clone();
-            self.rewrite(&mut state, tables, 1)?;
         }
         let current = manifest_name(state.header.number);
         let stale = unsettled.stale.iter().filter(|name| **name != current);
@@ -376,6 +377,11 @@ impl Manifest {
         Ok(true)
     }
 
+    /// Which database it is: a number that was drawn when it was made. None: no writer of this release has opened it.
+    pub(crate) fn database(&self) -> Option<u64> {
+        Some(self.state.lock().tables.database).filter(|number| *number > 0)
+    }
+
     /// What it knows of a table; nothing when it has no edit.
     pub(crate) fn recovered(&self, table: TableId) -> RecoveredTable {
         self.state.lock().tables.by_id.get(&table).map_or_else(RecoveredTable::default, TableState::recovered)
@@ -494,6 +500,7 @@ impl Manifest {
         assert!(further > 0, "a new file has a number of its own");
         let number = state.header.number.max(self.seen) + further;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
+        assert!(tables.database > 0, "a file says of which database it is");
         assert!(number > self.seen, "no file that was found gives its number to another one (term 6)");
         match write_and_name(&self.env, &self.dir, (number, self.term.get()), known) {
             Ok((file, header)) => {
@@ -587,7 +594,7 @@ fn create(env: &Env, dir: &Path, names: &[String]) -> Result<State> {
     for name in names.iter().filter(|name| manifest_number(name).is_some() || *name == CURRENT_TEMPORARY) {
         remove(env, &dir.join(name))?;
     }
-    let tables = Tables::default();
+    let tables = Tables { database: new_database(env), ..Tables::default() };
     match write_and_name(env, dir, (1, None), Known { tables: &tables, log: Lsn(0), edits: 0 }) {
         Ok((file, header)) => {
             let end = header.snapshot_end;

@@ -35,6 +35,8 @@ pub(crate) struct Tables {
     pub(crate) file_max: FileId,
     /// The highest table ever named.
     pub(crate) table_max: TableId,
+    /// Which database it is; 0: no writer has said so yet.
+    pub(crate) database: u64,
 }
 
 impl TableState {

@@ -354,7 +354,7 @@ fn an_edit_that_contradicts_the_state_is_refused() {
 #[test]
 fn on_disk_constants_are_as_documented() {
     let found = format!(
-        "{:02x?} {} {} {} {:02x?} {} {} {} {} {} {} {} {}",
+        "{:02x?} {} {} {} {:02x?} {} {} {} {} {} {} {} {} {}",
         layout::FILE_MAGIC,
         layout::FORMAT_VERSION,
         layout::FILE_HEADER_BYTES,
@@ -365,11 +365,12 @@ fn on_disk_constants_are_as_documented() {
         layout::KIND_EDIT,
         layout::KIND_FORGET,
         layout::KIND_MARK,
+        layout::KIND_DATABASE,
         layout::CURRENT,
         layout::CURRENT_TEMPORARY,
         layout::manifest_name(3),
     );
-    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 3 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
+    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 4 64 60 [57, 45, 44, 54] 40 8 1 2 3 4 CURRENT CURRENT.tmp MANIFEST-3";
     assert_eq!(found, wanted);
     let crc = crc32c::crc32c(b"MANIFEST-3");
     assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));

@@ -202,6 +202,7 @@ fn manifest(env: &Env) -> Result<Vec<String>> {
             ManifestRecord::Edit(edit) if edit.table == TableId(0) => lines.push(format!("catalog, cut {}", edit.cut)),
             ManifestRecord::Edit(edit) => lines.push(show_edit(&edit)?),
             ManifestRecord::Forget(table) => lines.push(format!("forget t{table}")),
+            ManifestRecord::Database(_) => {}
             ManifestRecord::Mark => lines.last_mut().expect("the name is there").push_str("; durable"),
         }
     }

@@ -128,6 +128,7 @@ fn takes_numbers(statements: &[Statement]) -> bool {
         "weft_commit_time",
         "weft_commit_at",
         "weft_writer_epoch",
+        "weft_system_identifier",
     ];
     let locks = |query: &Query| if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     let mut takes = statements.iter().map(|statement| {

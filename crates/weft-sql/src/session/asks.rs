@@ -31,7 +31,7 @@ fn may_write(query: &Query) -> bool {
 }
 
 /// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description`, `set_config` or
-/// `weft_..._commit...`, `weft_writer_epoch`. One pass, for texts may be long.
+/// `weft_..._commit...`, `weft_writer_epoch`, `weft_system_identifier`. One pass, for texts may be long.
 pub(super) fn may_have_calls(source: &str) -> bool {
     let bytes = source.as_bytes();
     let follows = |at: usize, word: &str| {
@@ -41,7 +41,7 @@ pub(super) fn may_have_calls(source: &str) -> bool {
         b'v' | b'V' => {
             follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
         }
-        b'_' => ["_schema", "_description", "_config", "_commit", "_epoch"].iter().any(|word| follows(at, word)),
+        b'_' => ["_schema", "_description", "_config", "_commit", "_epoch", "_identifier"].iter().any(|word| follows(at, word)),
         _ => false,
     })
 }

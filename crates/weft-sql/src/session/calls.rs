@@ -47,6 +47,7 @@ const CALLS: &[&str] = &[
     "weft_commit_time",
     "weft_commit_at",
     "weft_writer_epoch",
+    "weft_system_identifier",
 ];
 
 /// A statement with the values of its calls in their places.
@@ -284,7 +285,8 @@ impl Caller<'_, '_> {
                 | "weft_published_commit"
                 | "weft_commit_time"
                 | "weft_commit_at"
-                | "weft_writer_epoch",
+                | "weft_writer_epoch"
+                | "weft_system_identifier",
                 args,
             ) => self.commit(name, args),
             ("set_config", [name, value, local]) => self.set_config(name, value, local),
@@ -314,6 +316,11 @@ impl Caller<'_, '_> {
                     None => engine.epoch(),
                 };
                 Ok(Some(epoch.to_string()))
+            }
+            // Of two servers that say different ones each has a database of its own.
+            ("weft_system_identifier", []) => {
+                let Some(work) = &self.work else { return Ok(None) };
+                Ok(work.txn.engine().database_number().map(|number| number.to_string()))
             }
             ("weft_commit_time", [commit]) => {
                 let commit = self.evaluate(commit)?;
