@@ -10,8 +10,8 @@ use weft_format::{Error, Lsn, Result};
 
 use super::edit::Edit;
 use super::layout::{
-    Before, CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, KIND_DATABASE, KIND_EDIT, decode_current,
-    encode_current, manifest_name, push_record,
+    Before, CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, KIND_DATABASE, KIND_EDIT,
+    decode_current, encode_current, manifest_name, push_record,
 };
 use super::tables::Tables;
 use crate::fault::{self, Fault};

@@ -4,7 +4,8 @@ use weft_format::{Lsn, Result, TableId};
 
 use super::edit::Edit;
 use super::layout::{
-    FILE_HEADER_BYTES, FileHeader, KIND_DATABASE, KIND_EDIT, KIND_FORGET, KIND_MARK, RECORD_ALIGN, RecordView, damaged, manifest_name,
+    FILE_HEADER_BYTES, FileHeader, KIND_DATABASE, KIND_EDIT, KIND_FORGET, KIND_MARK, RECORD_ALIGN, RecordView, damaged,
+    manifest_name,
 };
 use super::tables::Tables;
 

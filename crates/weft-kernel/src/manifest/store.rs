@@ -32,7 +32,9 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, Known, image, new_database, read_current, read_file, remove, remove_if_there, write_and_name};
+use super::files::{
+    Failure, Known, image, new_database, read_current, read_file, remove, remove_if_there, write_and_name,
+};
 use super::layout::{
     Before, CURRENT, CURRENT_TEMPORARY, FORMAT_VERSION, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current,
     manifest_name, manifest_number, push_record, record_bytes,
@@ -243,11 +245,12 @@ impl Manifest {
         let mut state = self.state.lock();
         let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
         self.check_ours()?;
-        if state.tables.database == 0 {
+        let is_unnamed = state.tables.database == 0;
+        if is_unnamed {
             // A file of a version before.
             state.tables.database = new_database(&self.env);
         }
-        if apart || state.header.version != FORMAT_VERSION {
+        if apart || is_unnamed || state.header.version != FORMAT_VERSION {
             let tables = state.tables.clone();
             self.rewrite(&mut state, tables, if apart { NUMBERS_APART } else { 1 })?;
         } else {

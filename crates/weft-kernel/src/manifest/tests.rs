@@ -118,7 +118,8 @@ fn the_records_are_shown_as_they_were_written() {
         manifest.forget(TableId(1)).unwrap();
         let (name, records) = read_manifest(&env, &dir()).unwrap();
         let forget = ManifestRecord::Forget(TableId(1));
-        let expected = [ManifestRecord::Edit(edit(1)), ManifestRecord::Mark, forget, ManifestRecord::Mark];
+        let database = ManifestRecord::Database(manifest.database().unwrap());
+        let expected = [database, ManifestRecord::Edit(edit(1)), ManifestRecord::Mark, forget, ManifestRecord::Mark];
         assert_eq!((name.as_str(), records.as_slice()), ("MANIFEST-1", &expected[..]));
     });
     simulation.faults().damage(&dir().join("MANIFEST-1"), 8 * 20).unwrap();
@@ -370,7 +371,8 @@ fn on_disk_constants_are_as_documented() {
         layout::CURRENT_TEMPORARY,
         layout::manifest_name(3),
     );
-    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 4 64 60 [57, 45, 44, 54] 40 8 1 2 3 4 CURRENT CURRENT.tmp MANIFEST-3";
+    let wanted =
+        "[57, 45, 46, 54, 4d, 41, 4e, 0a] 4 64 60 [57, 45, 44, 54] 40 8 1 2 3 4 CURRENT CURRENT.tmp MANIFEST-3";
     assert_eq!(found, wanted);
     let crc = crc32c::crc32c(b"MANIFEST-3");
     assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));
@@ -440,16 +442,47 @@ fn a_manifest_of_the_version_before_is_read_and_rewritten() {
         assert!(files(&env) == before, "nothing is written before it is settled");
         let wanted = state(&recovered);
         assert_eq!((wanted.len(), wanted[&1].1.clone(), recovered.log), (2, vec![1, 4], Lsn(0)));
+        assert_eq!(manifest.database(), None, "nobody has said which database it is");
         manifest.settle(false).unwrap();
+        let database = manifest.database();
+        assert!(database.is_some(), "a number is drawn when it is rewritten");
         drop(manifest);
         let names: Vec<_> = files(&env).into_iter().map(|(path, _)| path).collect();
         assert_eq!(names, [dir().join("CURRENT"), dir().join("MANIFEST-2")]);
         let (manifest, recovered) = open(&env).unwrap();
         assert_eq!(state(&recovered), wanted);
+        assert_eq!(manifest.database(), database, "and stays");
         manifest.apply(edit(7)).unwrap();
         drop(manifest);
         assert_eq!(state(&open(&env).unwrap().1)[&1].1, [4, 7]);
     });
+}
+
+#[test]
+fn a_database_keeps_its_number_and_no_other_has_it() {
+    let numbers: Vec<u64> = (1..=3)
+        .map(|seed| {
+            let simulation = simulation(seed);
+            let found = Arc::new(Mutex::new(Vec::new()));
+            for life in 0..3 {
+                let found = found.clone();
+                run(&simulation, move |env| {
+                    let (manifest, _) = open(&env).unwrap();
+                    found.lock().push(manifest.database().unwrap());
+                    // Over files that follow one another, and a crash.
+                    (life * 30 + 1..=life * 30 + 30).for_each(|n| step(&manifest, n).unwrap());
+                    found.lock().push(manifest.database().unwrap());
+                });
+                simulation.power_off();
+            }
+            let found = found.lock();
+            assert!(found.iter().all(|number| *number == found[0]), "seed {seed}: {found:?}");
+            let is_positive = i64::try_from(found[0]).is_ok_and(|number| number > 0);
+            assert!(is_positive, "a bigint of SQL: {}", found[0]);
+            found[0]
+        })
+        .collect();
+    assert!(numbers[0] != numbers[1] && numbers[1] != numbers[2] && numbers[0] != numbers[2], "{numbers:?}");
 }
 
 /// Releases that know version 2 know no names of first segments of the log: they must not open what has them.

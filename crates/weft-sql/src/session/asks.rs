@@ -41,7 +41,9 @@ pub(super) fn may_have_calls(source: &str) -> bool {
         b'v' | b'V' => {
             follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
         }
-        b'_' => ["_schema", "_description", "_config", "_commit", "_epoch", "_identifier"].iter().any(|word| follows(at, word)),
+        b'_' => ["_schema", "_description", "_config", "_commit", "_epoch", "_identifier"]
+            .iter()
+            .any(|word| follows(at, word)),
         _ => false,
     })
 }
