@@ -23,7 +23,7 @@ use weft_wire::client::{Client, ClientError, Target, answers};
 
 use crate::faults;
 use crate::options::{Door, Options};
-use crate::servers::{Server, Wrote};
+use crate::servers::{Server, Whose, Wrote};
 use crate::shared::Shared;
 
 const QUESTION: &str = "SELECT state, age_ms, weft_writer_epoch(), weft_system_identifier() FROM weft_replication";
@@ -86,6 +86,7 @@ fn note(shared: &Shared, server: &Server, found: std::result::Result<Found, Wron
             server.shut();
             (false, "it is of another database".to_owned())
         }
+        Ok(Found::Unasked) => (false, "the writer has not said which database it is".to_owned()),
         Err(why) => (false, why.to_string()),
     };
     if !is_up {
@@ -113,6 +114,8 @@ enum Found {
     Answers,
     /// It is of another database (servers 4).
     Foreign,
+    /// A node, and the writer was not asked yet (servers 4).
+    Unasked,
 }
 
 /// What is wrong with a server.
@@ -154,7 +157,10 @@ fn look(
     if options.door == Door::Password && password.is_none() {
         answers(&server.place.target(options, user))?;
         *heard = Instant::now();
-        return Ok(Found::Answers);
+        return Ok(match shared.servers.note_database(server.number, None) {
+            Whose::Unknown => Found::Unasked,
+            _ => Found::Answers,
+        });
     }
     let client = match client {
         Some(client) => client,
@@ -175,18 +181,26 @@ fn look(
         Ok::<_, Wrong>(row)
     };
     let number = |value: Option<&Option<String>>| value.and_then(Option::as_deref).and_then(|text| text.parse().ok());
-    let is_ours = |value| shared.servers.note_database(server.number, number(value));
+    let whose = |row: &[Option<String>]| {
+        let whose = shared.servers.note_database(server.number, number(row.last()));
+        if whose == Whose::Changed {
+            shared.options.log.warn("database_changed", &[("writer", &server.place)]);
+        }
+        whose
+    };
     let Some(row) = ask(QUESTION)? else {
         let row = ask(EPOCH)?.unwrap_or_default();
-        if !is_ours(row.get(2)) {
+        if whose(&row) == Whose::Foreign {
             return Ok(Found::Foreign);
         }
         let told = number(row.first()).zip(number(row.get(1)));
         let (epoch, commit) = told.ok_or("it follows nobody")?;
         return Ok(Found::Writes(epoch, commit));
     };
-    if !is_ours(row.get(3)) {
-        return Ok(Found::Foreign);
+    match whose(&row) {
+        Whose::Foreign => return Ok(Found::Foreign),
+        Whose::Unknown => return Ok(Found::Unasked),
+        Whose::Ours | Whose::Changed => {}
     }
     let (state, age) = (row[0].as_deref().unwrap_or(""), row[1].as_deref());
     if state != "following" {

@@ -14,8 +14,9 @@
 //!    another database, or of an old copy.
 //! 3. Connections to a writer that was overtaken, and to a node that is silent, are ended: who waits there goes on
 //!    elsewhere. One that is registered is met by that; later ones are refused until the server is well.
-//! 4. Each database has a number. Servers of another one than the writer's count for nothing, whatever they say of
-//!    themselves; until the writer has told its number that of the first who told it holds.
+//! 4. Each database has a number. Nobody reads on a node before the writer has told its number, or was asked and told
+//!    none, and servers of another database count for nothing from then on. Who finds no writer that answers takes
+//!    nobody for it while servers tell of different databases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(crate) struct Server {
     is_up: AtomicBool,
     /// It was seen to follow the writer.
     has_followed: AtomicBool,
+    /// The number of its database, as it told last; 0: it told none.
+    told: AtomicU64,
     /// Sessions that read there.
     sessions: AtomicUsize,
     connections: Mutex<Connections>,
@@ -51,9 +54,10 @@ struct Connections {
 
 impl Server {
     fn new(number: usize, place: &Place) -> Arc<Server> {
-        let (is_up, has_followed, sessions) = (AtomicBool::new(true), AtomicBool::new(false), AtomicUsize::new(0));
-        let connections = Mutex::default();
-        Arc::new(Server { place: place.clone(), number, is_up, has_followed, sessions, connections })
+        // Of the others nobody knows yet whose nodes they are (servers 4).
+        let is_up = AtomicBool::new(number == 0);
+        let (has_followed, sessions, told, connections) = Default::default();
+        Arc::new(Server { place: place.clone(), number, is_up, has_followed, told, sessions, connections })
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -164,18 +168,25 @@ struct Writes {
     number: usize,
     epoch: u64,
     answers: bool,
-    database: Option<Database>,
+    /// The number of its database; 0: it told none. None: it was not asked yet.
+    database: Option<u64>,
 }
 
-/// The number of the database, and whether the writer has told it.
-#[derive(Clone, Copy)]
-struct Database {
-    number: u64,
-    is_writers: bool,
+/// Of which database a server is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The writer's, as far as both have told.
+    Ours,
+    /// It is the writer, and was of another one before.
+    Changed,
+    /// Another one.
+    Foreign,
+    /// The writer was not asked yet.
+    Unknown,
 }
 
 impl Servers {
-    /// The writer and its nodes; all are taken to be well until one is found not to be.
+    /// The writer, taken to be well until it is found not to be, and its nodes, which are not before they are found.
     pub(crate) fn new(writer: &Place, nodes: &[Place]) -> Servers {
         let places = std::iter::once(writer).chain(nodes).enumerate();
         let all = places.map(|(number, place)| Server::new(number, place)).collect();
@@ -215,21 +226,28 @@ impl Servers {
         self.seen.fetch_max(commit, Ordering::SeqCst);
     }
 
-    /// A server says of which database it is: whether that is this one (servers 4). One that says nothing is taken to
-    /// be.
-    pub(crate) fn note_database(&self, server: usize, number: Option<u64>) -> bool {
-        let Some(number) = number else { return true };
+    /// A server says of which database it is, or nothing: whose that is (servers 4).
+    pub(crate) fn note_database(&self, server: usize, number: Option<u64>) -> Whose {
+        let number = number.unwrap_or(0);
         let mut writer = self.writer.lock();
-        let is_writers = writer.number == server;
-        let (is_ours, is_known) = match writer.database {
-            None => (true, false),
-            Some(known) if known.number == number => (true, known.is_writers),
-            Some(known) => (is_writers && !known.is_writers, false),
-        };
-        if is_ours && (is_writers || writer.database.is_none()) {
-            writer.database = Some(Database { number, is_writers: is_writers || is_known });
+        self.all[server].told.store(number, Ordering::SeqCst);
+        if writer.number == server {
+            let before = writer.database.replace(number).unwrap_or(0);
+            // It may have been restored.
+            return if before > 0 && number > 0 && before != number { Whose::Changed } else { Whose::Ours };
         }
-        is_ours
+        match writer.database {
+            None => Whose::Unknown,
+            Some(known) if known > 0 && number > 0 && known != number => Whose::Foreign,
+            Some(_) => Whose::Ours,
+        }
+    }
+
+    /// Whether servers have told of different databases.
+    fn are_several(&self) -> bool {
+        let mut told = self.all.iter().map(|server| server.told.load(Ordering::SeqCst)).filter(|number| *number > 0);
+        let first = told.next();
+        told.any(|number| Some(number) != first)
     }
 
     /// A server follows a writer in an epoch.
@@ -252,13 +270,15 @@ impl Servers {
             self.all[number].set_up(true);
             return Wrote::Known;
         }
-        let is_ours = self.all[number].has_followed.load(Ordering::SeqCst) || !writer.answers;
+        let is_known = self.all[number].has_followed.load(Ordering::SeqCst);
+        let is_ours = is_known || !writer.answers && (writer.database.is_some() || !self.are_several());
         let is_later = epoch > writer.epoch || fault::active(faults::BELIEVE_OVERTAKEN);
         if !is_later || !is_ours || commit < self.seen.load(Ordering::SeqCst) {
             return Wrote::Overtaken;
         }
         let before = std::mem::replace(&mut writer.number, number);
         (writer.epoch, writer.answers) = (epoch, true);
+        writer.database = Some(self.all[number].told.load(Ordering::SeqCst));
         self.all[number].set_up(true);
         self.all[before].set_up(false);
         Wrote::Changed { ended: self.all[before].shut() }
@@ -278,7 +298,12 @@ mod tests {
 
     fn servers() -> Servers {
         let place = |text: &str| Place::parse(text).unwrap();
-        Servers::new(&place("w:1"), &[place("a:1"), place("b:2")])
+        let servers = Servers::new(&place("w:1"), &[place("a:1"), place("b:2")]);
+        assert!(servers.attach(|_| true).is_none(), "nobody has asked them (servers 4)");
+        for server in servers.all() {
+            server.set_up(true);
+        }
+        servers
     }
 
     fn host(attached: &Attached) -> &str {
@@ -337,18 +362,38 @@ mod tests {
     #[test]
     fn servers_of_another_database_are_none_of_these() {
         let servers = servers();
-        // A node is heard first, and it is the wrong one.
-        assert!(servers.note_database(1, Some(77)) && !servers.note_database(2, Some(5)));
-        assert!(servers.note_database(2, None), "it says nothing: an older release");
-        assert!(servers.note_database(0, Some(5)), "the writer was named by who started the router");
-        assert!(!servers.note_database(1, Some(77)) && servers.note_database(2, Some(5)));
-        assert!(!servers.note_database(0, Some(77)), "another database at the writer's address");
-        assert!(servers.note_database(0, Some(5)));
+        assert_eq!([1, 2].map(|node| servers.note_database(node, Some(77))), [Whose::Unknown, Whose::Unknown]);
+        assert_eq!(servers.note_database(0, Some(5)), Whose::Ours, "the writer was named by who started the router");
+        assert_eq!(servers.note_database(1, Some(77)), Whose::Foreign);
+        assert_eq!(servers.note_database(2, None), Whose::Ours, "it says nothing: a node of an older writer");
+        assert_eq!(servers.note_database(2, Some(5)), Whose::Ours);
+        assert_eq!(servers.note_database(0, Some(8)), Whose::Changed, "another directory at the writer's address");
+        assert_eq!(
+            (servers.note_database(2, Some(5)), servers.note_database(0, Some(5))),
+            (Whose::Foreign, Whose::Changed)
+        );
         // Who takes the writer's place is of the same.
+        assert_eq!(servers.note_database(2, Some(5)), Whose::Ours);
         assert_eq!(servers.note_writes(0, (6, 100)), Wrote::Known);
         servers.note_follows(2, 6);
         assert_eq!(servers.note_writes(2, (7, 100)), Wrote::Changed { ended: 0 });
-        assert!(!servers.note_database(2, Some(77)) && !servers.note_database(0, Some(77)));
+        assert_eq!(servers.note_database(0, Some(77)), Whose::Foreign);
+        assert_eq!(servers.note_database(0, Some(5)), Whose::Ours);
+    }
+
+    #[test]
+    fn without_a_writer_servers_of_several_databases_are_not_chosen_from() {
+        let servers = servers();
+        servers.note_database(1, Some(77));
+        servers.note_database(2, Some(5));
+        servers.note_writer_silent(0);
+        assert_eq!(servers.note_writes(1, (9, 1)), Wrote::Overtaken, "which of them is meant nobody knows");
+        servers.note_database(1, Some(5));
+        assert_eq!(servers.note_writes(1, (9, 1)), Wrote::Changed { ended: 0 });
+        assert_eq!(
+            (servers.note_database(2, Some(5)), servers.note_database(2, Some(77))),
+            (Whose::Ours, Whose::Foreign)
+        );
     }
 
     #[test]

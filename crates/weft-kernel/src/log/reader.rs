@@ -247,13 +247,15 @@ pub(super) fn left_aside(env: &Env, dir: &Path) -> Result<(Vec<SegmentName>, Vec
     aside.retain(|name| !present.contains(name));
     aside.sort_unstable();
     let log = all_segments(env, dir)?;
+    // A gap may be one that cannot be read for a moment: then nothing goes.
+    let are_read = aside.iter().chain(present.iter().min()).all(|name| header_of(env, dir, *name).is_some());
     let first = present.iter().map(|name| name.start).min();
     let (mut left, mut strays) = (Vec::new(), Vec::new());
     for name in aside {
         match log.contains(&name) {
             true => left.push(name),
             // What lies further ahead somebody else has put there, who has taken the directory.
-            false if first.is_none_or(|first| name.start < first) => strays.push(name),
+            false if are_read && first.is_none_or(|first| name.start < first) => strays.push(name),
             false => {}
         }
     }

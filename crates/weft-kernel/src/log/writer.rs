@@ -167,13 +167,14 @@ impl Log {
         remove_temporary(env, dir, term.as_ref().map_or(u32::MAX, |term| term.number()), still_ours)?;
         still_ours()?;
         settle(env, dir, &end)?;
-        let mut tail = Tail::new(env, dir.to_owned(), options, (end, term), edits);
-        begin_or_put_off(&mut tail)?;
         let (aside, strays) = left_aside(env, dir)?;
         for name in strays {
+            still_ours()?;
             // One that cannot be removed now is found by the next opening.
             let _ = env.fs.remove(&dir.join(FOLLOWED_DIR).join(name.to_string()));
         }
+        let mut tail = Tail::new(env, dir.to_owned(), options, (end, term), edits);
+        begin_or_put_off(&mut tail)?;
         tail.segments().found_aside(aside);
         Ok(Log::of_tail(env, dir, options, tail, None))
     }

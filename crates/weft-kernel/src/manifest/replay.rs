@@ -46,6 +46,9 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
             KIND_MARK => {}
             KIND_DATABASE => {
                 tables.database = u64::from_le_bytes(record.payload.try_into().map_err(|_| unreadable())?);
+                if i64::try_from(tables.database).map_or(true, |number| number <= 0) {
+                    return Err(unreadable());
+                }
             }
             _ => return Err(unreadable()),
         }
