@@ -16,8 +16,8 @@ pub(crate) const FILE_MAGIC: [u8; 8] = *b"WEFTMAN\n";
 /// The version of this format.
 pub(crate) const FORMAT_VERSION: u32 = 4;
 /// The oldest version that is read: it names no positions of the log. Versions 2 and 3 do not say which database it
-/// is; releases of 2 do not know the names of first segments ([`crate::log`]), and must not open what has them. Files of
-/// all of them are rewritten at open.
+/// is; releases of 2 do not know the names of first segments ([`crate::log`]), and must not open what has them. Files
+/// of all of them are rewritten at open.
 pub(crate) const FORMAT_VERSION_BEFORE: u32 = 1;
 /// A file header.
 pub(crate) const FILE_HEADER_BYTES: usize = 64;
