@@ -31,7 +31,8 @@ const EPOCH: &str = "SELECT weft_writer_epoch(), weft_published_commit(), weft_s
 /// The longest pause after logins that were refused.
 const REFUSED_PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Starts a thread for each server; they end with the router.
+/// Starts a thread for each server, which end with the router, and waits until each was looked at, as long as a
+/// connection may take: the first sessions find the nodes, too.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<()> {
     for (at, server) in shared.servers.all().iter().enumerate() {
         let (of_thread, server) = (Arc::clone(shared), Arc::clone(server));
@@ -39,10 +40,21 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<()> {
         let made = shared.env.spawn.spawn(&format!("weft-probe-{at}"), Box::new(body));
         drop(made.map_err(|error| Error::io("starting the thread that looks at a server", &error))?);
     }
+    wait_for_looks(shared, || shared.servers.all().iter().all(|server| server.is_looked_at()));
     Ok(())
 }
 
+/// Waits for first looks, as long as a connection may take.
+fn wait_for_looks(shared: &Shared, are_done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !are_done() && !shared.is_closing() && begun.elapsed() < shared.options.connect_timeout {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn watch(shared: &Shared, server: &Server) {
+    // Whose nodes they are the writer tells (servers 4).
+    wait_for_looks(shared, || server.number == 0 || shared.servers.all()[0].is_looked_at());
     let (mut client, mut refusals, mut heard) = (None, 0u32, Instant::now());
     while !shared.is_closing() {
         let begun = Instant::now();
@@ -53,6 +65,7 @@ fn watch(shared: &Shared, server: &Server) {
             client = None;
         }
         note(shared, server, found);
+        server.set_looked_at();
         let is_silent = heard.elapsed() > shared.options.silence_max && !fault::active(faults::WAIT_FOR_SILENT);
         if is_silent && !shared.servers.is_writer(server.number) {
             let ended = server.shut();

@@ -39,6 +39,8 @@ pub(crate) struct Server {
     has_followed: AtomicBool,
     /// The number of its database, as it told last; 0: it told none.
     told: AtomicU64,
+    /// It was looked at once, whatever was found.
+    is_looked_at: AtomicBool,
     /// Sessions that read there.
     sessions: AtomicUsize,
     connections: Mutex<Connections>,
@@ -56,8 +58,19 @@ impl Server {
     fn new(number: usize, place: &Place) -> Arc<Server> {
         // Of the others nobody knows yet whose nodes they are (servers 4).
         let is_up = AtomicBool::new(number == 0);
-        let (has_followed, sessions, told, connections) = Default::default();
-        Arc::new(Server { place: place.clone(), number, is_up, has_followed, told, sessions, connections })
+        let (has_followed, told, is_looked_at, sessions, connections) = Default::default();
+        let place = place.clone();
+        Arc::new(Server { place, number, is_up, has_followed, told, is_looked_at, sessions, connections })
+    }
+
+    /// Notes that it was looked at.
+    pub(crate) fn set_looked_at(&self) {
+        self.is_looked_at.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it was looked at once.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        self.is_looked_at.load(Ordering::SeqCst)
     }
 
     pub(crate) fn is_up(&self) -> bool {
