@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
@@ -135,7 +136,9 @@ fn a_page_that_goes_from_node_to_node_during_a_check_is_not_used_twice() {
 
 /// Leaves with dead rows get too long while another thread purges them.
 fn widen_beside_purges(seed: u64) -> RunEnd {
-    Simulation::new(SimOptions::seeded(seed)).run(move |env| {
+    // Syncs take no time: both threads can go on at every moment, and one often comes between two steps of the other.
+    let options = SimOptions { sync_duration: Duration::ZERO, switch_permille: Some(100), ..SimOptions::seeded(seed) };
+    Simulation::new(options).run(move |env| {
         let engine = open(&env, Path::new("db"), 8 << 20);
         make(&engine, tiny(512));
         let is_done = Arc::new(Mutex::new(false));
