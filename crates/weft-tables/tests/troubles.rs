@@ -238,6 +238,36 @@ fn jobs_that_find_the_disk_full_late_rest_and_are_tried_again() {
     });
 }
 
+/// A log that is longer than it may be makes tables freeze, and what is frozen offers jobs, which fail.
+fn fail_while_the_log_is_long(workers: usize, wait: impl FnOnce(&Env, &Arc<Engine>) + Send + 'static) {
+    let simulation = machine(8);
+    let options = EngineOptions { checkpoint_log_bytes: 4096, workers, ..by_hand() };
+    run(&simulation, options, move |simulation, env, engine| {
+        create(&engine, "bad", false);
+        let id = engine.tables().iter().find(|t| t.def.name == "bad").unwrap().def.id;
+        simulation.faults().refuse_opens(&format!("t{id}-"));
+        put(&engine, "bad", 0..400, 1).unwrap();
+        engine.freeze().unwrap();
+        wait(env, &engine);
+        assert!(engine.status().jobs_failed > 0);
+        simulation.faults().clear();
+        engine.run_jobs().unwrap();
+        assert_eq!(engine.status().jobs_resting, 0, "{:?}", engine.jobs());
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+        engine.close().unwrap();
+    });
+}
+
+#[test]
+fn who_runs_all_jobs_comes_to_an_end_though_one_fails_and_the_log_is_long() {
+    fail_while_the_log_is_long(0, |_, engine| drop(engine.run_jobs().unwrap_err()));
+}
+
+#[test]
+fn workers_rest_though_the_log_is_long_and_what_would_let_it_go_fails() {
+    fail_while_the_log_is_long(2, |env, _| env.clock.sleep(Duration::from_secs(20)));
+}
+
 #[test]
 fn files_that_cannot_be_read_for_a_while() {
     jobs_fail_and_recover(6, |simulation, prefix| {

@@ -100,12 +100,15 @@ impl Engine {
         let _urgent = self.core.services.load.urgent();
         let (mut count, mut failed) = (0, Failed::default());
         let mut wanted = self.core.services.wanted.take_all();
+        let mut has_frozen = false;
         loop {
             match self.core.runner.run_one(&mut failed)? {
-                Ran::Job => count += 1,
+                Ran::Job => (count, has_frozen) = (count + 1, false),
                 Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
-                    if !self.core.keep_house(Ran::Nothing) && !self.core.look_at_these(&mut wanted) {
+                    // What was frozen, and offers nothing but what has failed, is not frozen again and again.
+                    has_frozen = !has_frozen && self.core.keep_house(Ran::Nothing);
+                    if !has_frozen && !self.core.look_at_these(&mut wanted) {
                         return failed.result().map(|()| count);
                     }
                 }
