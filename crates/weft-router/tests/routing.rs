@@ -4,9 +4,13 @@
 
 mod servers;
 
+use std::time::Duration;
+
+use weft_router::{Options, Place};
+
 use servers::checks::{ZONE, cancelled, rolled_back_settings, unseen};
 use servers::wire::{bind, execute, heard, names, parse, query, sync, talk};
-use servers::{Company, ask, ran_on, refused, until};
+use servers::{Company, Served, ask, ran_on, refused, until};
 
 fn told() -> Option<Company> {
     Company::start(|options| options.tell = true)
@@ -214,6 +218,32 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
 fn prepared_statements_run_on_both_sides() {
     let Some(company) = told() else { return };
     names(company.address().port()).unwrap();
+}
+
+#[test]
+fn a_node_of_another_database_is_not_read() {
+    if servers::program().is_none() {
+        return servers::skip("there is no program weft");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("other");
+    let other = Served::start(&db, &["--auth", "trust"]);
+    let node = Served::start(&db, &["--auth", "trust", "--follow", "--node-name", "x"]);
+    let place = |served: &Served| Place { host: "127.0.0.1".into(), port: served.port };
+    let (other, node) = (place(&other), place(&node));
+    // The node alone, and with its writer.
+    for nodes in [vec![node.clone()], vec![node, other]] {
+        let change = |options: &mut Options| {
+            (options.tell, options.freshness, options.nodes) = (true, "none".to_owned(), nodes);
+        };
+        let Some(company) = Company::start(change) else { return };
+        let mut client = company.connect();
+        for round in 0..20 {
+            client.query("SELECT 1").unwrap();
+            assert_eq!(ran_on(&mut client), "writer", "round {round}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
 
 #[test]
