@@ -389,3 +389,14 @@ fn a_panic_of_the_writer_is_told_to_all_who_wait() {
         assert!(run(&simulation, |env| read_all(&env).unwrap().0.is_empty()), "the order is tested before the write");
     }
 }
+
+/// The tests of planted faults, which are for a whole process: in one of their own, one after another.
+#[cfg(feature = "faults")]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a test starts a process")]
+fn planted_faults_of_the_log_are_caught() {
+    let tests = std::env::current_exe().unwrap();
+    let run = std::process::Command::new(tests).args(["log::tests", "--ignored", "--test-threads=1"]).output().unwrap();
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && !told.contains(" 0 passed"), "{told}");
+}
