@@ -390,6 +390,15 @@ fn a_panic_of_the_writer_is_told_to_all_who_wait() {
     }
 }
 
+/// Panics unless a simulation ends with a panic because of a planted fault.
+#[cfg(feature = "faults")]
+fn must_catch(planted: crate::fault::Fault, body: fn() -> RunEnd) {
+    crate::fault::plant(Some(planted));
+    let end = body();
+    crate::fault::plant(None);
+    assert!(matches!(end, RunEnd::Panicked { .. }), "{} is not caught: {end:?}", planted.name());
+}
+
 /// The tests of planted faults, which are for a whole process: in one of their own, one after another.
 #[cfg(feature = "faults")]
 #[test]

@@ -1,8 +1,6 @@
 //! A log that is read while somebody writes and cuts it.
 
 use super::*;
-#[cfg(feature = "faults")]
-use crate::fault::{self, Fault};
 use crate::log::{LogReader, read_live_log, read_live_log_from};
 
 /// The commits from where the reader is to what was announced.
@@ -119,15 +117,11 @@ fn who_joins_begins_behind_the_last_gap_of_what_was_put_aside() {
     assert_eq!(joins_behind_a_gap(), RunEnd::Finished);
 }
 
-/// Run with the feature `faults`, one test at a time.
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: run alone with --ignored"]
+#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
 fn planted_faults_of_a_live_log_are_caught() {
-    fault::plant(Some(Fault::FOLLOW_ACROSS_GAP));
-    let end = joins_behind_a_gap();
-    fault::plant(None);
-    assert!(matches!(end, RunEnd::Panicked { .. }), "FOLLOW_ACROSS_GAP is not caught");
+    must_catch(crate::fault::Fault::FOLLOW_ACROSS_GAP, joins_behind_a_gap);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use weft_env::Fs;
 
 use super::*;
 #[cfg(feature = "faults")]
-use crate::fault::{self, Fault};
+use crate::fault::Fault;
 use crate::log::read_live_log;
 
 fn traced(seed: u64) -> Arc<Simulation> {
@@ -229,13 +229,9 @@ fn who_reads_a_segment_that_becomes_another_one_finds_it_gone() {
     assert_eq!(reads_what_becomes_another(), RunEnd::Finished);
 }
 
-/// Run with the feature `faults`, one test at a time.
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: run alone with --ignored"]
+#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
 fn planted_faults_of_spares_are_caught() {
-    fault::plant(Some(Fault::READ_RECYCLED));
-    let end = reads_what_becomes_another();
-    fault::plant(None);
-    assert!(matches!(end, RunEnd::Panicked { .. }), "READ_RECYCLED is not caught");
+    must_catch(Fault::READ_RECYCLED, reads_what_becomes_another);
 }

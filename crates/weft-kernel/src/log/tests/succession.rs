@@ -2,7 +2,7 @@
 
 use super::*;
 #[cfg(feature = "faults")]
-use crate::fault::{Fault, plant};
+use crate::fault::Fault;
 use crate::log::read_live_log;
 
 fn names(env: &Env) -> Vec<String> {
@@ -194,7 +194,7 @@ fn temporary_segments_of_a_later_epoch_stay() {
 
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: run alone"]
+#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
 fn planted_faults_are_caught() {
     let faults: [(Fault, fn() -> RunEnd); 3] = [
         (Fault::LEAVE_EMPTY_SEGMENT, put_off),
@@ -202,9 +202,6 @@ fn planted_faults_are_caught() {
         (Fault::RECYCLE_OF_OTHERS, writes_late),
     ];
     for (fault, body) in faults {
-        plant(Some(fault));
-        let end = body();
-        plant(None);
-        assert!(matches!(end, RunEnd::Panicked { .. }), "{}: {end:?}", fault.name());
+        must_catch(fault, body);
     }
 }
