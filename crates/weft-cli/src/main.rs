@@ -6,6 +6,7 @@
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
 //!   weft serve DIR                a server for PostgreSQL's clients; with --follow a node that reads beside it
 //!   weft promote DIR              a node that follows the server of DIR becomes the writer
+//!   weft nodes DIR                who writes the database in DIR, and who follows; nobody is asked
 //!   weft route --writer ... --node ...   one address in front of a server and its nodes
 //!   weft check DIR                verify every checksum and invariant; with --quarantine go on without damaged files
 //!   weft demo                     a year of flights: transactions and analytic queries on the same tables
@@ -25,6 +26,7 @@ mod backup;
 mod check;
 mod dump;
 mod failure;
+mod nodes;
 mod print;
 mod promote;
 mod route;
@@ -43,6 +45,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft init DIR [--user NAME]
        weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
        weft promote DIR [--node NAME] [--force] [--seconds N]
+       weft nodes DIR [--check] [--format table|csv|json]
        weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         "serve" => serve::run(Arguments::new(words.split_off(1))),
+        "nodes" => nodes::run(Arguments::new(words.split_off(1))),
         "promote" => promote::run(Arguments::new(words.split_off(1))),
         "route" if words.iter().any(|word| word == "--help" || word == "-h") => {
             print!("{}", route::HELP);

@@ -215,27 +215,133 @@ fn deploy(name: &str) -> (PathBuf, String) {
 /// Flags that deploy/ uses exist, and so do the settings in its variables.
 #[test]
 fn what_is_deployed_exists() {
-    let help = Command::new(WEFT).args(["serve", "--help"]).output().unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
-    let known = |flag: &str| help.split_whitespace().any(|word| word == flag) || flag == "--config";
-    for name in ["weft.service", "Containerfile"] {
+    let help = |command: &str| {
+        let help = Command::new(WEFT).args([command, "--help"]).output().unwrap();
+        String::from_utf8(help.stdout).unwrap()
+    };
+    let (serve, route) = (help("serve"), help("route"));
+    let known = |help: &str, flag: &str| {
+        help.split_whitespace().any(|word| word == flag) || ["--config", "--follow"].contains(&flag)
+    };
+    let is_command = |line: &&str| {
+        let line = line.trim_start();
+        ["ExecStart=", "CMD ", "command: ", "args: "].iter().any(|begin| line.starts_with(begin))
+    };
+    let files = [
+        "weft.service",
+        "weft-node@.service",
+        "weft-route.service",
+        "Containerfile",
+        "compose.yaml",
+        "kubernetes.yaml",
+    ];
+    for name in files {
         let (_, text) = deploy(name);
-        let line = text.lines().filter(|line| line.starts_with("ExecStart=") || line.starts_with("CMD "));
-        let words: Vec<&str> = line.flat_map(|line| line.split(['"', ' ', ',', '='])).collect();
-        let flags: Vec<&&str> = words.iter().filter(|word| word.starts_with("--")).collect();
-        assert!(!flags.is_empty() && flags.iter().all(|flag| known(flag)), "{name}: {flags:?}");
+        let mut flags = 0;
+        for line in text.lines().filter(is_command) {
+            let words: Vec<&str> = line.split(['"', ' ', ',', '=', '[', ']']).collect();
+            let help = if words.contains(&"route") { &route } else { &serve };
+            for flag in words.iter().filter(|word| word.starts_with("--")) {
+                assert!(known(help, flag), "{name}: {flag}");
+                flags += 1;
+            }
+        }
+        assert!(flags > 0, "{name} starts something");
         for variable in
             text.split(|c: char| !c.is_ascii_uppercase() && c != '_').filter(|word| word.starts_with("WEFT_"))
         {
             let flag = format!("--{}", variable["WEFT_".len()..].to_lowercase().replace('_', "-"));
-            assert!(known(&flag) || variable == "WEFT_PASSWORD", "{name}: {variable}");
+            let is_secret = ["WEFT_PASSWORD", "WEFT_PROBE_PASSWORD"].contains(&variable);
+            assert!(is_secret || known(&serve, &flag), "{name}: {variable}");
         }
     }
-    if let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(deploy("weft.service").0).output() {
+    for unit in ["weft.service", "weft-node@.service", "weft-route.service"] {
+        let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(deploy(unit).0).output() else { continue };
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        // The program is not installed on the machine of a test.
-        let wrong: Vec<&str> =
-            told.lines().filter(|line| line.contains("weft.service") && !line.contains("not executable")).collect();
-        assert!(wrong.is_empty(), "{wrong:?}");
+        // The program is not installed on the machine of a test. An instance of weft-node@ is called after its template.
+        let is_of_it = |line: &&str| line.contains("weft") && !line.contains("not executable");
+        let wrong: Vec<&str> = told.lines().filter(is_of_it).collect();
+        assert!(wrong.is_empty(), "{unit}: {wrong:?}");
     }
+}
+
+/// What a service of deploy/compose.yaml runs.
+fn composed() -> Vec<(String, Vec<String>)> {
+    let (_, text) = deploy("compose.yaml");
+    let (mut name, mut services) = (String::new(), Vec::new());
+    for line in text.lines() {
+        if let Some(key) = line.strip_prefix("  ").and_then(|key| key.strip_suffix(':'))
+            && !key.starts_with(' ')
+        {
+            key.clone_into(&mut name);
+        }
+        if let Some(words) = line.strip_prefix("    command: [") {
+            let words = words.trim_end_matches(']').split(", ").map(|word| word.trim_matches('"').to_owned());
+            services.push((name.clone(), words.collect()));
+        }
+    }
+    services
+}
+
+/// A process of deploy/compose.yaml.
+struct Service(Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The services of deploy/compose.yaml, with ports and a folder of this test, serve a client; `weft nodes` names them.
+#[test]
+fn what_is_composed_serves() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data").display().to_string();
+    // Held until all are known, so that no two are the same.
+    let listeners: Vec<std::net::TcpListener> =
+        (0..8).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let mut ports: Vec<u16> = listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+    drop(listeners);
+    let services = composed();
+    let names: Vec<&str> = services.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["writer", "berlin", "oslo", "router"]);
+    let own: std::collections::BTreeMap<&str, u16> = names.iter().map(|name| (*name, ports.pop().unwrap())).collect();
+    let mut running = Vec::new();
+    for (name, words) in &services {
+        let here = |word: &String| match word.split_once(':') {
+            Some(("0.0.0.0", _)) => format!("127.0.0.1:{}", own[name.as_str()]),
+            Some(("127.0.0.1", "9187")) => "127.0.0.1:0".to_owned(),
+            Some((host, "5432")) => format!("127.0.0.1:{}", own[host]),
+            _ => word.replace("/var/lib/weft/data", &data),
+        };
+        let mut command = Command::new(WEFT);
+        command.args(words.iter().map(here)).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.env("WEFT_PASSWORD", "secret").env("WEFT_PROBE_PASSWORD", "secret");
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "ready"), "{name} is ready");
+        // Whoever writes on must find somebody who reads.
+        running.push((Service(child), lines));
+    }
+    let target = format!("postgres://weft:secret@127.0.0.1:{}/weft?sslmode=require", own["router"]);
+    let mut client = Client::connect(&Target::parse(&target).unwrap()).unwrap();
+    client.query("CREATE TABLE t (k int PRIMARY KEY); INSERT INTO t VALUES (1), (2)").unwrap();
+    assert_eq!(client.query("SELECT count(*) FROM t").unwrap()[0].rows[0][0].as_deref(), Some("2"));
+    let nodes = |arguments: &[&str]| Command::new(WEFT).args(["nodes", &data]).args(arguments).output().unwrap();
+    let csv = String::from_utf8(nodes(&["--format", "csv"]).stdout).unwrap();
+    let states: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let state = |name: &str| states.iter().find(|row| row[0] == name).map(|row| (row[1], row[row.len() - 5]));
+    assert_eq!(state("writer"), Some(("writer", "heard")), "{csv}");
+    assert_eq!(state("berlin"), Some(("node", "following")), "{csv}");
+    assert_eq!(state("oslo"), Some(("node", "following")), "{csv}");
+    assert!(nodes(&["--check"]).status.success());
+    // One is killed: that is told, and the others serve.
+    running.remove(2);
+    let told = nodes(&["--check"]);
+    assert!(!told.status.success());
+    assert!(String::from_utf8_lossy(&told.stderr).contains("node oslo is silent"), "{told:?}");
+    assert_eq!(client.query("SELECT count(*) FROM t").unwrap()[0].rows[0][0].as_deref(), Some("2"));
+    let no_database = Command::new(WEFT).args(["nodes", dir.path().to_str().unwrap()]).output().unwrap();
+    assert!(String::from_utf8_lossy(&no_database.stderr).contains("holds no database"), "{no_database:?}");
 }

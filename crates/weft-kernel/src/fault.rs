@@ -175,3 +175,27 @@ pub fn active(fault: Fault) -> bool {
 pub const fn active(_fault: Fault) -> bool {
     false
 }
+
+/// Runs the tests with `planted` in their names, which are ignored since a fault is planted for a whole process, in a
+/// process of their own, one after another. For tests, whose program this is.
+///
+/// # Panics
+///
+/// When one fails, or there is none.
+#[cfg(feature = "faults")]
+#[allow(clippy::disallowed_methods, reason = "a test starts a process")]
+pub fn catch_apart() {
+    let tests = std::env::current_exe().expect("the program has a name");
+    let run = std::process::Command::new(tests).args(["planted", "--ignored", "--test-threads=1"]).output();
+    let run = run.expect("the program can be started");
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && !told.contains(" 0 passed"), "{told}");
+}
+
+#[cfg(all(test, feature = "faults"))]
+mod planted {
+    #[test]
+    fn planted_faults_are_caught_apart() {
+        super::catch_apart();
+    }
+}

@@ -17,6 +17,7 @@
 //! | `node`, `standing` | a node: joins, follows, joins anew; what is known of it, and waiting for that |
 //! | `follow_on` | one step of a node |
 //! | `listening` | whether a writer is heard, before somebody else takes its directory |
+//! | `survey` | who is there, for somebody who sees the directory alone |
 //! | `faults` | deliberate bugs |
 //!
 //! 1. A node reads nothing of the log beyond what was announced, and what is announced is durable: what a node shows no
@@ -46,6 +47,7 @@ mod retention;
 mod sealed;
 mod seen;
 mod standing;
+mod survey;
 
 pub use announcement::Announcement;
 pub use company::Company;
@@ -56,6 +58,7 @@ pub use node::{Node, NodeOptions, Promoted};
 pub use place::{NODES_DIR, withdraw};
 pub use seen::NodeSeen;
 pub use standing::{NodeStatus, Phase, Waited};
+pub use survey::{NodeSurveyed, Survey, WriterSurveyed, survey};
 
 #[cfg(test)]
 #[allow(

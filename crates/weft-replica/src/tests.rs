@@ -15,6 +15,7 @@ use crate::place::Place;
 use crate::registration::Registration;
 
 mod succession;
+mod survey;
 
 /// How long a test waits for what must come.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -350,7 +351,7 @@ fn a_silent_writer_is_not_taken_for_a_quiet_one() {
 }
 
 #[test]
-#[ignore = "plants faults for the whole process: run alone"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let caught = |fault: Fault, body: fn()| {
         plant(Some(fault));
@@ -373,4 +374,9 @@ fn planted_faults_are_caught() {
     let missed: Vec<&str> =
         faults.into_iter().filter(|(fault, body)| !caught(*fault, *body)).map(|(fault, _)| fault.name()).collect();
     assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+#[test]
+fn planted_faults_are_caught_apart() {
+    weft_kernel::fault::catch_apart();
 }

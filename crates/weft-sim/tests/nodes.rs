@@ -53,7 +53,7 @@ fn nodes_show_what_the_writer_had_and_the_latest_when_asked() {
 }
 
 #[test]
-#[ignore = "plants faults for the whole process: run alone"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let faults =
         [weft_replica::faults::ANNOUNCE_EARLY, weft_replica::faults::FRESH_BEFORE_READ, Fault::PUBLISH_BEFORE_APPLIED];
@@ -69,4 +69,9 @@ fn planted_faults_are_caught() {
         .map(Fault::name)
         .collect();
     assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+#[test]
+fn planted_faults_are_caught_apart() {
+    weft_kernel::fault::catch_apart();
 }

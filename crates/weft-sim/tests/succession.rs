@@ -55,7 +55,7 @@ fn what_was_acknowledged_survives_each_change_of_the_writer() {
 }
 
 #[test]
-#[ignore = "plants faults for the whole process: run alone"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let faults = [Fault::SKIP_FENCE, Fault::TAKE_AFTER_READ, Fault::REMOVE_OF_SUCCESSOR];
     let missed: Vec<&str> = faults
@@ -70,4 +70,9 @@ fn planted_faults_are_caught() {
         .map(Fault::name)
         .collect();
     assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+#[test]
+fn planted_faults_are_caught_apart() {
+    weft_kernel::fault::catch_apart();
 }

@@ -24,7 +24,7 @@ use weft_env::sync::{Mutex, RwLock};
 use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Backup, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef};
-use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted};
+use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted, Survey};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
@@ -514,6 +514,12 @@ pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
     // What the writer before announced is of another log.
     weft_replica::withdraw(&env, dir);
     Ok(report)
+}
+
+/// Who writes the database in a directory and who follows, as their files say; whether they live is heard for half a
+/// second. Nobody is asked, and nothing is locked.
+pub fn survey(dir: impl AsRef<Path>) -> Result<Survey> {
+    weft_replica::survey(&Env::real(), dir.as_ref())
 }
 
 /// The finished backups in a directory, oldest first.

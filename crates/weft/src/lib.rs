@@ -27,7 +27,7 @@
 mod database;
 mod options;
 
-pub use database::{Database, Layer, backups, check_backup, quarantine, restore};
+pub use database::{Database, Layer, backups, check_backup, quarantine, restore, survey};
 pub use options::{Follow, Nodes, Options};
 pub use weft_format::{Code, Column, DataType, Error, ErrorKind, Result, Schema, Timestamp, Value, ValueRef};
 pub use weft_kernel::admission::PoolStatus;
@@ -36,7 +36,7 @@ pub use weft_kernel::sched::SchedulerMode;
 pub use weft_kernel::{
     Backup, BackupSummary, DamagedFile, Durability, EngineStatus, QuarantineReport, Quarantined, TableDef,
 };
-pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus};
+pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus, NodeSurveyed, Phase, Survey, WriterSurveyed};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};
 pub use weft_sql::{Client as SessionClient, CopyFormat, Notice, Severity, Style};

@@ -398,14 +398,3 @@ fn must_catch(planted: crate::fault::Fault, body: fn() -> RunEnd) {
     crate::fault::plant(None);
     assert!(matches!(end, RunEnd::Panicked { .. }), "{} is not caught: {end:?}", planted.name());
 }
-
-/// The tests of planted faults, which are for a whole process: in one of their own, one after another.
-#[cfg(feature = "faults")]
-#[test]
-#[allow(clippy::disallowed_methods, reason = "a test starts a process")]
-fn planted_faults_of_the_log_are_caught() {
-    let tests = std::env::current_exe().unwrap();
-    let run = std::process::Command::new(tests).args(["log::tests", "--ignored", "--test-threads=1"]).output().unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && !told.contains(" 0 passed"), "{told}");
-}

@@ -192,7 +192,7 @@ fn crashes_leave_each_edit_whole_or_not_at_all() {
 /// The planted faults of the manifest are found by the test above (feature `faults`, run alone).
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: run alone with --ignored"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     use crate::fault::{Fault, plant};
     let wanted = Arc::new(states(40));

@@ -29,7 +29,7 @@ fn caught(fault: Fault, seeds: u64, body: fn(u64)) -> bool {
 }
 
 #[test]
-#[ignore = "plants faults for the whole process"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let crash_test: fn(u64) = |seed| {
         let _counts = lives(seed);

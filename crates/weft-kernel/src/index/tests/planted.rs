@@ -16,7 +16,7 @@ fn caught(fault: Fault, body: fn()) -> bool {
 }
 
 #[test]
-#[ignore = "plants faults for the whole process"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let faults: [(Fault, fn()); 7] = [
         (Fault::INDEX_CUT_TOO_HIGH, crash::what_was_logged_survives_a_crash_at_any_operation),

@@ -156,7 +156,7 @@ fn every_crash_point_of_a_short_life_recovers() {
 /// The planted faults of the log are found by the tests above (run with the feature `faults`, one test at a time).
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     for planted in [Fault::SKIP_LOG_SYNC, Fault::ACK_BEFORE_DURABLE, Fault::SKIP_DIR_SYNC, Fault::RECYCLE_UNSYNCED] {
         fault::plant(Some(planted));

@@ -150,8 +150,8 @@ fn stale_bytes_behind_the_end_stay_dead() {
 /// The planted fault is found by flipping bytes, as the first test does (feature `faults`, run alone).
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
-fn a_skipped_checksum_is_caught() {
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
+fn a_planted_skip_of_a_checksum_is_caught() {
     use crate::fault::{Fault, plant};
     let (simulation, wanted) = sample(true);
     plant(Some(Fault::SKIP_CHECKSUM));

@@ -119,7 +119,7 @@ fn who_joins_begins_behind_the_last_gap_of_what_was_put_aside() {
 
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_of_a_live_log_are_caught() {
     must_catch(crate::fault::Fault::FOLLOW_ACROSS_GAP, joins_behind_a_gap);
 }

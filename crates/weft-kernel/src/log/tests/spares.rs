@@ -231,7 +231,7 @@ fn who_reads_a_segment_that_becomes_another_one_finds_it_gone() {
 
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_of_spares_are_caught() {
     must_catch(Fault::READ_RECYCLED, reads_what_becomes_another);
 }

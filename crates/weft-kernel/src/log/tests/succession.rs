@@ -194,7 +194,7 @@ fn temporary_segments_of_a_later_epoch_stay() {
 
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants faults for the whole process: `planted_faults_of_the_log_are_caught` runs it"]
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
 fn planted_faults_are_caught() {
     let faults: [(Fault, fn() -> RunEnd); 3] = [
         (Fault::LEAVE_EMPTY_SEGMENT, put_off),

@@ -271,8 +271,8 @@ fn of_those_who_close_a_circle_at_once_one_leaves_it() {
 
 #[cfg(feature = "faults")]
 #[test]
-#[ignore = "plants a fault in the whole process; run alone"]
-fn a_search_that_overlooks_queues_is_caught() {
+#[ignore = "plants faults for the whole process: `planted_faults_are_caught_apart` runs it"]
+fn a_planted_search_that_overlooks_queues_is_caught() {
     crate::fault::plant(Some(Fault::OVERLOOK_QUEUE));
     let caught = std::panic::catch_unwind(|| circles_of(0..60)).is_err();
     crate::fault::plant(None);
