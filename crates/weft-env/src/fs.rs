@@ -33,6 +33,12 @@ pub trait Fs: Send + Sync {
     fn is_stream(&self, path: &Path) -> io::Result<bool>;
     /// Renames a file, replacing what is there; atomic, durable after [`Fs::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Renames a file unless something has the name already ([`io::ErrorKind::AlreadyExists`]): of all who try one
+    /// succeeds. Atomic, durable after [`Fs::sync_dir`].
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let what = format!("renaming {} to {} where nothing is", from.display(), to.display());
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
     /// Removes a file; durable after [`Fs::sync_dir`].
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents.

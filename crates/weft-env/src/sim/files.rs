@@ -70,6 +70,17 @@ impl Fs for SimPart {
         self.0.operate(Op::on("rename", &text), |disk| disk.rename(&from, &to))
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from, to) = (normal(from), normal(to));
+        let text = format!("{} to {}", from.display(), to.display());
+        self.0.operate(Op::on("rename_new", &text), |disk| {
+            if disk.names().get(&to).is_some() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            disk.rename(&from, &to)
+        })
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let path = normal(path);
         self.0.operate(Op::on("remove", &path.to_string_lossy()), |disk| disk.remove(&path))
