@@ -1,6 +1,7 @@
 //! `weft backup DIR DEST` and `weft restore DEST DIR`.
 //!
 //! ```text
+//!   weft backup shop s3://bucket/shop       into a store of objects; file:///dir: a directory that behaves like one
 //!   weft backup shop /backups/shop          of a directory that nobody has open, or through the server that has
 //!   weft restore /backups/shop shop2        the newest; --backup 3: that one
 //!   weft restore /backups/shop --list       which there are;  --check: every checksum of the newest, or of --backup N
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let usage = || Failure::Usage("backup needs the directory of a database and that of its backups".to_owned());
     let dir = absolute(&arguments.word().ok_or_else(usage)?);
-    let dest = absolute(&arguments.word().ok_or_else(usage)?);
+    let dest = place(&arguments.word().ok_or_else(usage)?);
     arguments.finish()?;
     let summary = match open_or_connect(&dir)? {
         Opened::Here(database) => database.backup(&dest)?,
@@ -42,7 +43,7 @@ pub(crate) fn restore(mut arguments: Arguments) -> Result<(), Failure> {
     };
     let (list, check) = (arguments.flag("--list"), arguments.flag("--check"));
     let usage = |what: &str| Failure::Usage(format!("restore needs {what}"));
-    let dest = absolute(&arguments.word().ok_or_else(|| usage("the directory of the backups"))?);
+    let dest = place(&arguments.word().ok_or_else(|| usage("the place of the backups"))?);
     if list || check {
         arguments.finish()?;
         if list {
@@ -110,6 +111,11 @@ fn through_server(client: &mut Client, dest: &Path) -> Result<BackupSummary, Fai
         return Err(Failure::Other("the server did not say what it had backed up".to_owned()));
     };
     Ok(BackupSummary { number, timestamp: weft::Timestamp(timestamp), file_count, copied_bytes, reused_bytes })
+}
+
+/// Where backups are: a URL as it is, a path made absolute.
+fn place(word: &str) -> PathBuf {
+    if weft::is_url(word) { word.into() } else { absolute(word) }
 }
 
 fn absolute(word: &str) -> PathBuf {

@@ -47,7 +47,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft promote DIR [--node NAME] [--force] [--seconds N]
        weft nodes DIR [--check] [--format table|csv|json]
        weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more
-       weft backup DIR DEST
+       weft backup DIR DEST                                  DEST: a directory, s3://BUCKET/PREFIX, or file:///DIR
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]
        weft check DIR [--quarantine]

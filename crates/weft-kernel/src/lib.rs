@@ -62,8 +62,8 @@ pub use catalog::{
     SequenceOptions, SequenceValue, TableDef, TableRef, WeakTableRef,
 };
 pub use engine::{
-    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, KeptFiles,
-    QUARANTINE, QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
+    Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept,
+    KeptFiles, QUARANTINE, QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
 pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};

@@ -55,3 +55,14 @@ pub fn open(env: &Env, url: &str, patience: Duration) -> Result<Arc<dyn ObjectSt
     let place = place::S3Place::parse(url, &|name| place::variable(name))?;
     Ok(Arc::new(S3Store::new(env, place, patience)?))
 }
+
+/// The store at a URL ([`open`]) to put something there: it is asked whether it keeps its promises ([`probe`]).
+///
+/// # Errors
+///
+/// Those of both.
+pub fn open_to_put(env: &Env, url: &str, patience: Duration) -> Result<Arc<dyn ObjectStore>> {
+    let store = open(env, url, patience)?;
+    probe(env, &*store)?;
+    Ok(store)
+}

@@ -6,7 +6,7 @@
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!   weft-joins, weft-walk: by what plans, and need nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
+//!   weft, weft-sql ─▶ weft-store ─▶ weft-format;   weft-joins, weft-walk: by what plans, and need nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
 use crate::imports;
@@ -16,6 +16,7 @@ use crate::source::SourceFile;
 pub const CRATES: &[&str] = &[
     "weft-env",
     "weft-format",
+    "weft-store",
     "weft-expr",
     "weft-joins",
     "weft-walk",

@@ -23,7 +23,9 @@ use std::time::Duration;
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Backup, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef};
+use weft_kernel::{
+    Backup, BackupPlace, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef,
+};
 use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted, Survey};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
@@ -323,11 +325,15 @@ impl Database {
         Ok(layers_of(&table))
     }
 
-    /// Copies the database as it is at this moment into the directory `dest`, beside the backups that are there, while
-    /// transactions go on; files that earlier backups have are not copied again. After an error those are as they
+    /// Copies the database as it is at this moment into `dest`, a directory or a URL (`s3://bucket/prefix`,
+    /// `file:///dir`), beside the backups that are there, while transactions go on; files that earlier backups have are not copied again. After an error those are as they
     /// were. [`restore`] makes a database of it.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<BackupSummary> {
-        self.engine().backup(dest.as_ref(), None)
+        let place = match url(dest.as_ref()) {
+            Some(url) => BackupPlace::Objects(weft_store::open_to_put(&self.env, url, weft_store::PATIENCE)?),
+            None => dest.as_ref().into(),
+        };
+        self.engine().backup(place, None)
     }
 
     /// What other programs are told that try to open the directory: who has it, and on a second line how to come in.
@@ -503,7 +509,7 @@ fn methods() -> Vec<Arc<dyn weft_kernel::method::Method>> {
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the
 /// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
 pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
-    weft_kernel::restore(&Env::real(), dest.as_ref(), dir.as_ref(), number)
+    weft_kernel::restore(&Env::real(), backup_place(dest.as_ref())?, dir.as_ref(), number)
 }
 
 /// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and
@@ -524,12 +530,25 @@ pub fn survey(dir: impl AsRef<Path>) -> Result<Survey> {
 
 /// The finished backups in a directory, oldest first.
 pub fn backups(dest: impl AsRef<Path>) -> Result<Vec<Backup>> {
-    weft_kernel::backups(&Env::real(), dest.as_ref())
+    weft_kernel::backups(&Env::real(), backup_place(dest.as_ref())?)
 }
 
 /// Reads every file of a backup (the newest, when none is named) and tests its checksum.
 pub fn check_backup(dest: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
-    weft_kernel::check_backup(&Env::real(), dest.as_ref(), number)
+    weft_kernel::check_backup(&Env::real(), backup_place(dest.as_ref())?, number)
+}
+
+/// A place that is a URL.
+fn url(dest: &Path) -> Option<&str> {
+    dest.to_str().filter(|dest| weft_store::is_url(dest))
+}
+
+/// Where backups are, as people write it: a directory, or the URL of a store of objects ([`weft_store::open`]).
+fn backup_place(dest: &Path) -> Result<BackupPlace> {
+    match url(dest) {
+        Some(url) => weft_store::open(&Env::real(), url, weft_store::PATIENCE).map(BackupPlace::Objects),
+        None => Ok(dest.into()),
+    }
 }
 
 fn in_transaction<T>(session: &mut Session, work: &mut impl FnMut(&mut Session) -> Result<T>) -> Result<T> {

@@ -40,6 +40,7 @@ pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus, NodeSurveyed, Phase, Sur
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};
 pub use weft_sql::{Client as SessionClient, CopyFormat, Notice, Severity, Style};
+pub use weft_store::is_url;
 
 /// The Arrow crate whose batches [`Session::append`] takes and [`Rows`] gives.
 pub use arrow;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use weft_env::Env;
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 
-use super::backup::{self, BackupSummary};
+use super::backup::{self, BackupPlace, BackupSummary};
 use super::status::{DamagedFile, EngineStatus, SchedulerStatus};
 use super::{open, status, threads};
 use crate::CancelToken;
@@ -141,8 +141,8 @@ impl Engine {
     /// Copies the database as it is at this moment into `dest`, beside the backups that are there, while transactions
     /// and jobs go on; files that the newest of them has are not copied again. After an error, and after a crash, the
     /// earlier backups are as they were.
-    pub fn backup(&self, dest: &Path, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
-        backup::backup(&self.core, dest, cancel)
+    pub fn backup(&self, dest: impl Into<BackupPlace>, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
+        backup::backup(&self.core, dest.into(), cancel)
     }
 
     /// Makes all commits that were acknowledged asynchronously durable.

@@ -38,7 +38,7 @@ mod undecided;
 
 pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;
-pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
+pub use backup::{Backup, BackupPlace, BackupSummary, backups, check_backup, restore};
 pub use follower::Follower;
 pub use handle::{Kept, KeptFiles};
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};

@@ -1,6 +1,7 @@
-//! BACKUP TO: a copy of the whole database into a directory of the machine that it is on.
+//! BACKUP TO: a copy of the whole database into a directory of the machine that it is on, or a store of objects.
 //!
 //! ```text
+//!   BACKUP TO 's3://bucket/shop'
 //!   BACKUP TO '/backups/shop'   →   backup 2, timestamp 4711, files 31, copied_bytes 5242880, reused_bytes 73400320
 //! ```
 
@@ -8,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::BackupPlace;
 
 use super::Session;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
@@ -26,13 +28,19 @@ pub(super) fn run(session: &mut Session, dest: &str) -> Result<Outcome> {
         return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
     }
     check_right(session)?;
-    if !Path::new(dest).is_absolute() {
+    let place = weft_store::is_url(dest)
+        .then(|| weft_store::open_to_put(session.db.kernel().env(), dest, weft_store::PATIENCE));
+    let place = place.transpose().map_err(|error| session.fail(error))?.map(BackupPlace::Objects);
+    if place.is_none() && !Path::new(dest).is_absolute() {
         let message = format!("relative path not allowed for BACKUP: {dest:?}");
         let error = Error::new(Code::InvalidParameterValue, message);
-        return Err(session.fail(error.hint("write the whole path, as the database's machine knows it")));
+        return Err(session.fail(
+            error.hint("write the whole path, as the database's machine knows it, or a URL: s3://BUCKET/PREFIX"),
+        ));
     }
     let cancel = session.cancel_token().kernel();
-    let summary = session.db.kernel().backup(Path::new(dest), Some(&cancel)).map_err(|error| session.fail(error))?;
+    let summary = session.db.kernel().backup(place.unwrap_or_else(|| Path::new(dest).into()), Some(&cancel));
+    let summary = summary.map_err(|error| session.fail(error))?;
     let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
     let values = vec![
         number(summary.number),

@@ -19,7 +19,10 @@
 //! | module | what |
 //! |---|---|
 //! | `list` | what a backup consists of: names, sizes, checksums |
-//! | `destination` | the directory of backups: which are good, what is left of others |
+//! | `place`, `shelf` | where backups are, and what they need of it |
+//! | `directory` | a directory: its lock, what is left of unfinished ones |
+//! | `objects`, `uploads` | a store of objects, and the threads that put them |
+//! | `destination` | which backups are good, and what they share with the next |
 //! | `copy` | copies a file, with its checksum |
 //! | `source` | which files belong to a moment, and their tests |
 //! | `take`, `restore` | both ways |
@@ -39,12 +42,18 @@
 
 mod copy;
 mod destination;
+mod directory;
 mod list;
+mod objects;
+mod place;
 mod restore;
+mod shelf;
 mod source;
 mod take;
+mod uploads;
 
 pub use list::Backup;
+pub use place::BackupPlace;
 pub use restore::{backups, check_backup, restore};
 pub use take::BackupSummary;
 

@@ -2,32 +2,38 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_env::Env;
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
-use super::copy::{checksum_of, copy, sync_dir, write};
-use super::destination::{LOCK_FILE, list, read_backup, read_backups};
+use super::copy::{sync_dir, write};
+use super::destination::{read_backup, read_backups};
+use super::directory::{LOCK_FILE, names};
 use super::list::{Backup, Entry};
+use super::place::BackupPlace;
+use super::shelf::Shelf;
 use crate::engine::directory::create_dir;
 use crate::files::{parse_file_name, parse_former_name};
 use crate::log::segment_start;
 use crate::manifest::{ManifestSnapshot, manifest_number};
 use crate::step::BackupStep;
 
-/// The good backups in a directory, oldest first.
-pub fn backups(env: &Env, dest: &Path) -> Result<Vec<Backup>> {
-    read_backups(env, dest)
+/// The good backups in a place, oldest first.
+pub fn backups(env: &Env, dest: impl Into<BackupPlace>) -> Result<Vec<Backup>> {
+    read_backups(&*dest.into().shelf(env))
 }
 
 /// Reads every file of a backup (the newest, when none is named) and tests its checksum.
-pub fn check_backup(env: &Env, dest: &Path, number: Option<u64>) -> Result<Backup> {
-    let backup = find(env, dest, number)?;
+pub fn check_backup(env: &Env, dest: impl Into<BackupPlace>, number: Option<u64>) -> Result<Backup> {
+    let shelf = dest.into().shelf(env);
+    let backup = find(&*shelf, number)?;
     for entry in &backup.entries {
-        let path = dest.join(&entry.stored);
-        let found = checksum_of(env, &path, entry.bytes).map_err(|error| in_backup(&backup, error))?;
+        let found = shelf.checksum(entry).map_err(|error| in_backup(&backup, error))?;
         if found != entry.checksum {
-            return Err(wrong_checksum(&backup, &path));
+            return Err(wrong_checksum(&backup, entry));
         }
     }
     Ok(backup)
@@ -35,8 +41,9 @@ pub fn check_backup(env: &Env, dest: &Path, number: Option<u64>) -> Result<Backu
 
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of `dest` holds it (the newest, when none
 /// is named). After an error `dir` holds no database.
-pub fn restore(env: &Env, dest: &Path, dir: &Path, number: Option<u64>) -> Result<Backup> {
-    let backup = find(env, dest, number)?;
+pub fn restore(env: &Env, dest: impl Into<BackupPlace>, dir: &Path, number: Option<u64>) -> Result<Backup> {
+    let shelf = dest.into().shelf(env);
+    let backup = find(&*shelf, number)?;
     create_dir(env, dir)?;
     refuse_content(env, dir)?;
     let owner = format!("pid {}", std::process::id());
@@ -49,7 +56,7 @@ pub fn restore(env: &Env, dest: &Path, dir: &Path, number: Option<u64>) -> Resul
     })?;
     refuse_content(env, dir)?;
     let mut written = Vec::new();
-    let result = fill(env, dest, dir, &backup, &mut written);
+    let result = fill(env, &shelf, dir, &backup, &mut written);
     if result.is_err() {
         // CURRENT, the last, first: what is left is no database.
         for path in written.iter().rev() {
@@ -61,24 +68,24 @@ pub fn restore(env: &Env, dest: &Path, dir: &Path, number: Option<u64>) -> Resul
     result.map(|()| backup)
 }
 
-fn fill(env: &Env, dest: &Path, dir: &Path, backup: &Backup, written: &mut Vec<PathBuf>) -> Result<()> {
-    for Entry { name, stored, bytes, checksum } in &backup.entries {
+fn fill(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup, written: &mut Vec<PathBuf>) -> Result<()> {
+    for Entry { name, .. } in &backup.entries {
         let is_data = parse_file_name(name).is_some() || parse_former_name(name).is_some();
         let known = is_data || segment_start(name).is_some() || manifest_number(name).is_some();
         if !known {
             let what = format!("backup {} names {name:?}, which is no file of a database", backup.number);
             return Err(Error::corrupt(what).hint("use another backup"));
         }
-        let (from, to) = (dest.join(stored), dir.join(name));
-        written.push(to.clone());
-        let found = copy(env, &from, &to, *bytes, &|| Ok(())).map_err(|error| in_backup(backup, error))?;
-        let length = env.fs.open(&from, weft_env::OpenMode::Read).and_then(|file| file.len());
-        if found != *checksum
-            || length.map_err(|error| Error::io(format!("reading {}", from.display()), &error))? != *bytes
-        {
-            return Err(wrong_checksum(backup, &from));
+    }
+    if shelf.streams() > 1 {
+        written.extend(backup.entries.iter().map(|entry| dir.join(&entry.name)));
+        fetch_all(env, shelf, dir, backup)?;
+    } else {
+        for entry in &backup.entries {
+            written.push(dir.join(&entry.name));
+            fetch(&**shelf, dir, backup, entry)?;
+            BackupStep::FileRestored.reached();
         }
-        BackupStep::FileRestored.reached();
     }
     sync_dir(env, dir)?;
     BackupStep::FilesRestored.reached();
@@ -90,22 +97,76 @@ fn fill(env: &Env, dest: &Path, dir: &Path, backup: &Backup, written: &mut Vec<P
     Ok(())
 }
 
-fn find(env: &Env, dest: &Path, number: Option<u64>) -> Result<Backup> {
-    if let Some(number) = number {
-        return read_backup(env, dest, number);
+fn fetch(shelf: &dyn Shelf, dir: &Path, backup: &Backup, entry: &Entry) -> Result<()> {
+    let found = shelf.fetch(entry, &dir.join(&entry.name)).map_err(|error| in_backup(backup, error))?;
+    if found == entry.checksum { Ok(()) } else { Err(wrong_checksum(backup, entry)) }
+}
+
+/// Files that several threads fetch.
+struct Fetching {
+    shelf: Arc<dyn Shelf>,
+    dir: PathBuf,
+    backup: Backup,
+    next: AtomicUsize,
+    /// What went wrong first; nothing is fetched after it.
+    failed: Mutex<Option<Error>>,
+}
+
+impl Fetching {
+    fn work(&self) {
+        while self.failed.lock().is_none() {
+            let Some(entry) = self.backup.entries.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
+            if let Err(error) = fetch(&*self.shelf, &self.dir, &self.backup, entry) {
+                self.fail(error);
+            }
+        }
     }
-    let numbers = list(env, dest)?;
-    let newest = numbers.iter().filter_map(|name| super::list::list_number(name)).max();
-    let newest = newest.ok_or_else(|| {
-        Error::new(Code::UndefinedObject, format!("there is no finished backup in {}", dest.display()))
+
+    fn fail(&self, error: Error) {
+        self.failed.lock().get_or_insert(error);
+    }
+}
+
+/// Fetches the files from several threads; the first error ends all of them.
+fn fetch_all(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup) -> Result<()> {
+    let fetching = Arc::new(Fetching {
+        shelf: shelf.clone(),
+        dir: dir.to_owned(),
+        backup: backup.clone(),
+        next: AtomicUsize::new(0),
+        failed: Mutex::new(None),
+    });
+    let mut threads = Vec::new();
+    for _ in 0..shelf.streams().min(backup.entries.len()) {
+        let working = fetching.clone();
+        match env.spawn.spawn("weft-restore", Box::new(move || working.work())) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => fetching.fail(Error::io("starting a thread that restores", &error)),
+        }
+    }
+    for thread in threads {
+        if let Err(panic) = thread.join() {
+            fetching.fail(Error::internal(format!("a thread that restores panicked: {panic}")));
+        }
+    }
+    let failed = fetching.failed.lock().take();
+    failed.map_or(Ok(()), Err)
+}
+
+fn find(shelf: &dyn Shelf, number: Option<u64>) -> Result<Backup> {
+    if let Some(number) = number {
+        return read_backup(shelf, number);
+    }
+    let newest = shelf.numbers()?.into_iter().next_back().ok_or_else(|| {
+        Error::new(Code::UndefinedObject, format!("there is no finished backup in {}", shelf.place()))
             .hint("make one: weft backup DIR DEST")
     })?;
-    read_backup(env, dest, newest)
+    read_backup(shelf, newest)
 }
 
 /// A restored database is alone in its directory. The lock of an attempt that failed may be there.
 fn refuse_content(env: &Env, dir: &Path) -> Result<()> {
-    match list(env, dir)?.iter().find(|name| *name != LOCK_FILE && *name != "lost+found") {
+    match names(env, dir)?.iter().find(|name| *name != LOCK_FILE && *name != "lost+found") {
         None => Ok(()),
         Some(name) => {
             let what = format!("the directory {} is not empty: it holds {name:?}", dir.display());
@@ -114,8 +175,8 @@ fn refuse_content(env: &Env, dir: &Path) -> Result<()> {
     }
 }
 
-fn wrong_checksum(backup: &Backup, path: &Path) -> Error {
-    in_backup(backup, Error::corrupt(format!("the file {} fails its checksum", path.display())))
+fn wrong_checksum(backup: &Backup, entry: &Entry) -> Error {
+    in_backup(backup, Error::corrupt(format!("the file {} fails its checksum", entry.stored)))
 }
 
 fn in_backup(backup: &Backup, error: Error) -> Error {

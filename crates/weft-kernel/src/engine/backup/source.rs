@@ -17,6 +17,9 @@ use crate::txn::Core;
 /// The end of a file of which the checksum is part of its name: it holds the checksums of the rest.
 const MARK_BYTES: u64 = 4096;
 
+/// Names of copied manifests begin with this, before the backup's number.
+pub(super) const MANIFEST_PREFIX: &str = "manifest-";
+
 /// A file to be copied.
 pub(super) struct Wanted {
     /// Its name in the directory of a database.

@@ -1,15 +1,17 @@
 //! Takes a backup of a database that runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
-use super::copy::{checksum_of, copy, sync_dir, write};
-use super::destination::{Destination, MANIFEST_PREFIX};
-use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
-use super::source::{self, LogContent, Wanted};
+use super::copy::checksum_of;
+use super::destination::Destination;
+use super::list::{Backup, Entry};
+use super::place::BackupPlace;
+use super::source::{self, LogContent, MANIFEST_PREFIX, Wanted};
 use crate::CancelToken;
 use crate::catalog::Relation;
 use crate::engine::tested::test_data_file;
@@ -34,10 +36,14 @@ pub struct BackupSummary {
 }
 
 /// Backs up into `dest`, beside the backups that are there.
-pub(in crate::engine) fn backup(core: &Arc<Core>, dest: &Path, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
+pub(in crate::engine) fn backup(
+    core: &Arc<Core>,
+    dest: BackupPlace,
+    cancel: Option<&CancelToken>,
+) -> Result<BackupSummary> {
     core.check_writable()?;
     let begun_micros = core.env.clock.wall_micros();
-    let destination = Destination::open(&core.env, dest)?;
+    let destination = Destination::open(&dest.shelf(&core.env))?;
     let parent = destination.newest.as_ref().map(|backup| backup.number);
     let mut taking = Taking {
         core,
@@ -51,8 +57,7 @@ pub(in crate::engine) fn backup(core: &Arc<Core>, dest: &Path, cancel: Option<&C
     };
     let result = taking.run(parent, begun_micros);
     if result.is_err() {
-        // What cannot be removed now is removed by the next backup.
-        let _ = taking.destination.clean();
+        taking.destination.taken.clean();
     }
     result
 }
@@ -100,10 +105,8 @@ impl Taking<'_> {
         self.finish(Backup { number: self.number, parent, begun_micros, timestamp, entries: Vec::new() })
     }
 
-    /// Fails when the backup is to end: cancelled, or the database is closed.
     fn go_on(&self) -> Result<()> {
-        self.core.check_open()?;
-        self.cancel.map_or(Ok(()), |cancel| cancel.check(|| self.core.env.clock.monotonic_nanos()))
+        go_on(self.core, self.cancel)
     }
 
     fn copy_log(
@@ -119,10 +122,12 @@ impl Taking<'_> {
         let mut places: BTreeMap<Lsn, PathBuf> = BTreeMap::new();
         for (&segment, end) in segments.iter().zip(ends) {
             let wanted = source::segment(&self.core.env, &self.core.dir, segment, end)?;
-            places.insert(segment.start, self.destination.dir.join(&wanted.stored));
-            self.add(wanted, &self.core.dir.clone())?;
+            let at = self.core.dir.join(&wanted.name);
+            let stored = self.add(wanted)?.0;
+            // What was copied is read where that can be; the log is kept meanwhile.
+            places.insert(segment.start, self.destination.taken.copy_of(&stored).unwrap_or(at));
         }
-        source::read_log(&self.core.env, &self.destination.dir, places, end, manifest)
+        source::read_log(&self.core.env, &self.core.dir, places, end, manifest)
     }
 
     fn has_pages(&self, table: TableId) -> bool {
@@ -134,8 +139,9 @@ impl Taking<'_> {
         let path = source::path_of(self.core, table, file);
         let has_pages = self.has_pages(table);
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
-        let copied = self.destination.dir.join(&wanted.stored);
-        if self.add(wanted, &self.core.dir.clone())? {
+        let (stored, is_new) = self.add(wanted)?;
+        if is_new {
+            let copied = self.destination.taken.copy_of(&stored).unwrap_or_else(|| path.clone());
             // One of a table that is not there any more has the checksum of the copy only.
             let Core { env, methods, .. } = &**self.core;
             let Some(owner) = self.relations.get(&table) else { return Ok(()) };
@@ -155,32 +161,34 @@ impl Taking<'_> {
         if waits && is_same { Ok(()) } else { Err(error) }
     }
 
-    /// Adds a file of `dir`; returns whether it was copied, because no earlier backup has it.
-    fn add(&mut self, wanted: Wanted, dir: &Path) -> Result<bool> {
+    /// Adds a file of the database; its name there, and whether it was copied, because no earlier backup has it.
+    fn add(&mut self, wanted: Wanted) -> Result<(String, bool)> {
         self.go_on()?;
         let Wanted { name, stored, bytes } = wanted;
         if let Some(entry) = self.destination.stored.get(&stored).cloned() {
-            let path = self.destination.dir.join(&stored);
-            let found = self.core.env.fs.open(&path, weft_env::OpenMode::Read).and_then(|file| file.len());
-            if found.as_ref().ok() != Some(&bytes) {
-                let what = format!("the file {} of an earlier backup is not there as it was", path.display());
-                return Err(Error::corrupt(what).hint("back up into another directory"));
+            if !self.destination.taken.has(&entry)? {
+                let (stored, place) = (&entry.stored, &self.destination.place);
+                let what = format!("the file {stored} of an earlier backup is not there as it was, in {place}");
+                return Err(Error::corrupt(what).hint("back up into another place"));
             }
             self.reused_bytes += bytes;
+            let stored = entry.stored.clone();
             self.entries.push(entry);
-            return Ok(false);
+            return Ok((stored, false));
         }
-        let (from, to) = (dir.join(&name), self.destination.dir.join(&stored));
-        let checksum = copy(&self.core.env, &from, &to, bytes, &|| self.go_on())?;
+        let stored = self.destination.taken.name(&stored, self.number);
+        let (core, cancel) = (self.core, self.cancel);
+        let go_on = || go_on(core, cancel);
+        let checksum = self.destination.taken.put_file(&core.dir.join(&name), &stored, bytes, &go_on)?;
         self.copied_bytes += bytes;
-        self.entries.push(Entry { name, stored, bytes, checksum });
-        Ok(true)
+        self.entries.push(Entry { name, stored: stored.clone(), bytes, checksum });
+        Ok((stored, true))
     }
 
     fn write_manifest(&mut self, manifest: &ManifestSnapshot) -> Result<()> {
         let (name, bytes) = manifest.file(&self.core.env);
-        let stored = format!("{MANIFEST_PREFIX}{}", self.number);
-        write(&self.core.env, &self.destination.dir.join(&stored), &bytes)?;
+        let stored = self.destination.taken.name(&format!("{MANIFEST_PREFIX}{}", self.number), self.number);
+        self.destination.taken.put(&stored, &bytes)?;
         self.copied_bytes += bytes.len() as u64;
         let checksum = crc32c::crc32c(&bytes);
         self.entries.push(Entry { name, stored, bytes: bytes.len() as u64, checksum });
@@ -189,29 +197,13 @@ impl Taking<'_> {
 
     /// Makes the backup count, last of all (backup 2).
     fn finish(&mut self, mut backup: Backup) -> Result<BackupSummary> {
-        let (env, dir) = (&self.core.env, &self.destination.dir);
         let newest = self.destination.newest.as_ref();
         let is_next = newest.is_none_or(|newest| newest.number < backup.number);
         assert!(is_next, "a backup is numbered behind those that are there");
         backup.entries = std::mem::take(&mut self.entries);
         assert!(!backup.entries.is_empty(), "a backup has a manifest at least");
         debug_assert!(has_each_once(&backup.entries), "a backup has each file of the database once");
-        let (path, temporary) = {
-            let name = list_name(backup.number);
-            (dir.join(&name), dir.join(format!("{name}{TEMPORARY_SUFFIX}")))
-        };
-        // The entries of the files before the list that names them.
-        sync_dir(env, dir)?;
-        write(env, &temporary, backup.encode().as_bytes())?;
-        BackupStep::ListSynced.reached();
-        let renamed = env.fs.rename(&temporary, &path);
-        renamed.map_err(|error| Error::io(format!("naming {}", path.display()), &error))?;
-        // It is named: nothing that it names may be removed by this backup any more.
-        for entry in &backup.entries {
-            self.destination.stored.insert(entry.stored.clone(), entry.clone());
-        }
-        BackupStep::ListNamed.reached();
-        sync_dir(&self.core.env, &self.destination.dir)?;
+        self.destination.taken.finish(&backup)?;
         BackupStep::Done.reached();
         Ok(BackupSummary {
             number: backup.number,
@@ -221,6 +213,12 @@ impl Taking<'_> {
             reused_bytes: self.reused_bytes,
         })
     }
+}
+
+/// Fails when the backup is to end: cancelled, or the database is closed.
+fn go_on(core: &Core, cancel: Option<&CancelToken>) -> Result<()> {
+    core.check_open()?;
+    cancel.map_or(Ok(()), |cancel| cancel.check(|| core.env.clock.monotonic_nanos()))
 }
 
 fn has_each_once(entries: &[Entry]) -> bool {

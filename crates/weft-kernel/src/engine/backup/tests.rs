@@ -7,8 +7,11 @@ use weft_env::Env;
 use weft_format::{Code, Error};
 
 use super::{backups, check_backup, restore};
+
 use crate::Engine;
 use crate::testing::{Scratch, by_hand, create, get, open_with, put};
+
+mod objects;
 
 fn open(dir: &Path) -> Arc<Engine> {
     open_with(Env::real(), dir, by_hand()).unwrap()
