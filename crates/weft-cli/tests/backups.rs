@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
 
+#[path = "../../weft-store/tests/moto/mod.rs"]
+mod moto;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use moto::{Moto, skip};
 use weft::{Database, Value};
 use weft_server::client::{Client, Target};
 
@@ -19,8 +23,12 @@ struct Served {
 
 impl Served {
     fn start(dir: &Path) -> Served {
+        Served::start_by(weft(), dir)
+    }
+
+    fn start_by(mut weft: Command, dir: &Path) -> Served {
         let mut child =
-            weft().args(["serve", "--listen", "127.0.0.1:0"]).arg(dir).stdout(Stdio::piped()).spawn().unwrap();
+            weft.args(["serve", "--listen", "127.0.0.1:0"]).arg(dir).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = 0;
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
@@ -113,8 +121,36 @@ fn check(dir: &Path, at_least: u64) -> i64 {
 #[test]
 fn a_backup_under_load_holds_a_moment_of_the_run() {
     let scratch = tempfile::tempdir().unwrap();
-    let (dir, dest) = (scratch.path().join("db"), scratch.path().join("copies"));
-    let served = Served::start(&dir);
+    let dest = scratch.path().join("copies");
+    backs_up_under_load(scratch.path(), dest.to_str().unwrap(), &[]);
+}
+
+#[test]
+fn a_backup_under_load_into_a_store_holds_a_moment_of_the_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let moto = match Moto::start(Path::new(env!("CARGO_TARGET_TMPDIR")), "shop") {
+        Ok(moto) => moto,
+        Err(reason) => return skip(&reason),
+    };
+    backs_up_under_load(scratch.path(), "s3://shop/of/weft", &moto.variables());
+    let gone = weft_with(&[]).args(["backup", "db", "s3://shop"]).current_dir(scratch.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("AWS_ACCESS_KEY_ID"), "what is missing is named: {gone:?}");
+}
+
+/// The program with further variables.
+fn weft_with(variables: &[(&str, String)]) -> Command {
+    let mut command = weft();
+    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"] {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    command
+}
+
+fn backs_up_under_load(scratch: &Path, dest: &str, variables: &[(&str, String)]) {
+    let weft = || weft_with(variables);
+    let dir = scratch.join("db");
+    let served = Served::start_by(weft(), &dir);
     served
         .connect()
         .query(&format!(
@@ -152,7 +188,7 @@ fn a_backup_under_load_holds_a_moment_of_the_run() {
             let before = done.load(Ordering::SeqCst);
             slowest_us.store(0, Ordering::Relaxed);
             let begun = Instant::now();
-            let said = succeeds(weft().arg("backup").arg(&dir).arg(&dest));
+            let said = succeeds(weft().arg("backup").arg(&dir).arg(dest));
             let (took, slowest) = (begun.elapsed(), slowest_us.load(Ordering::Relaxed));
             println!("{took:?}, the slowest transfer beside it took {slowest} us: {said}");
             assert!(said.starts_with(&format!("backup {round} ")), "{said}");
@@ -164,16 +200,16 @@ fn a_backup_under_load_holds_a_moment_of_the_run() {
         stop.store(true, Ordering::Relaxed);
         let mut last = 0;
         for (round, before) in held {
-            let restored = scratch.path().join(format!("restored-{round}"));
-            succeeds(weft().arg("restore").args([&dest, &restored]).args(["--backup", &round.to_string()]));
+            let restored = scratch.join(format!("restored-{round}"));
+            succeeds(weft().arg("restore").arg(dest).arg(&restored).args(["--backup", &round.to_string()]));
             let count = check(&restored, before);
             assert!(count >= last, "later backups hold more");
             last = count;
         }
     });
-    let said = succeeds(weft().args(["restore", "--list"]).arg(&dest));
+    let said = succeeds(weft().args(["restore", "--list"]).arg(dest));
     assert_eq!(said.lines().count(), 3, "{said}");
-    succeeds(weft().args(["restore", "--check"]).arg(&dest));
+    succeeds(weft().args(["restore", "--check"]).arg(dest));
     drop(served);
     check(&dir, done.load(Ordering::SeqCst));
 }

@@ -258,7 +258,7 @@ fn what_is_deployed_exists() {
     for unit in ["weft.service", "weft-node@.service", "weft-route.service"] {
         let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(deploy(unit).0).output() else { continue };
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        // The program is not installed on the machine of a test. An instance of weft-node@ is called after its template.
+        // The program is not installed on the machine of a test.
         let is_of_it = |line: &&str| line.contains("weft") && !line.contains("not executable");
         let wrong: Vec<&str> = told.lines().filter(is_of_it).collect();
         assert!(wrong.is_empty(), "{unit}: {wrong:?}");

@@ -35,7 +35,8 @@ use weft_format::{Code, Error, Result};
 /// For how long a request is repeated while the store is troubled, unless somebody says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The store at a URL, `file:///DIR` or `s3://BUCKET/PREFIX`; a request is repeated for `patience`. Nothing is asked yet.
+/// The store at a URL, `file:///DIR` or `s3://BUCKET/PREFIX`; a request is repeated for `patience`. Nothing is asked
+/// yet.
 ///
 /// Of S3 the variables of the environment say the rest, as other programs know them: `AWS_ACCESS_KEY_ID`,
 /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` or `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3` or

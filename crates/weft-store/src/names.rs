@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// An error when an object cannot be called so. A word does not begin with a point: so a store has names of its own, and
-/// no path leads out of it.
+/// An error when an object cannot be called so. A word does not begin with a point: so a store has names of its own,
+/// and no path leads out of it.
 pub(crate) fn check(name: &str) -> io::Result<()> {
     let is_word = |word: &str| {
         let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -1,14 +1,14 @@
 //! S3 and its kin over HTTP.
 //!
 //! ```text
-//!   create: PUT If-None-Match:* ─┬─ 200 ─────────────────────────▶ Made
+//!   create: PUT If-None-Match:* ─┬─ 200 ─────────────────▶ Made
 //!                                └─ 409, 412, 5xx, no answer ─ GET ─┬─ my bytes ──▶ Made
 //!                                                                   ├─ others ────▶ Exists
 //!                                                                   └─ nothing ───▶ PUT again
 //! ```
 //!
-//! 1. A request whose outcome is unknown is sent again, after pauses that grow, until patience ends. All of them may be:
-//!    `put` gives the same bytes, `delete` takes what may be gone, and `create` reads what is there.
+//! 1. A request whose outcome is unknown is sent again, after pauses that grow, until patience ends. All of them may
+//!    be: `put` gives the same bytes, `delete` takes what may be gone, and `create` reads what is there.
 //! 2. No message has a signature or a secret: URLs of requests are signed, and never told.
 
 use std::io;

@@ -6,7 +6,8 @@
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
 //!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!   weft, weft-sql ─▶ weft-store ─▶ weft-format;   weft-joins, weft-walk: by what plans, and need nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
+//!   weft, weft-sql ─▶ weft-store ─▶ weft-format
+//!   weft-joins, weft-walk: by what plans, and need nothing;   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
 use crate::imports;

@@ -326,8 +326,8 @@ impl Database {
     }
 
     /// Copies the database as it is at this moment into `dest`, a directory or a URL (`s3://bucket/prefix`,
-    /// `file:///dir`), beside the backups that are there, while transactions go on; files that earlier backups have are not copied again. After an error those are as they
-    /// were. [`restore`] makes a database of it.
+    /// `file:///dir`), beside the backups that are there, while transactions go on; files that earlier backups have are
+    /// not copied again. After an error those are as they were. [`restore`] makes a database of it.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<BackupSummary> {
         let place = match url(dest.as_ref()) {
             Some(url) => BackupPlace::Objects(weft_store::open_to_put(&self.env, url, weft_store::PATIENCE)?),

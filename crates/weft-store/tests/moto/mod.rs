@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -30,8 +32,7 @@ impl Moto {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(|error| error.to_string())?;
         let moto = Moto { child, port };
         let deadline = Instant::now() + Duration::from_secs(60);
-        let agent = ureq::agent();
-        while agent.put(format!("{}/{bucket}", moto.endpoint())).send_empty().is_err() {
+        while make(port, bucket).is_err() {
             if Instant::now() >= deadline {
                 return Err("the S3 server does not answer".to_owned());
             }
@@ -60,6 +61,15 @@ impl Drop for Moto {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Makes a bucket.
+fn make(port: u16, bucket: &str) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(stream, "PUT /{bucket} HTTP/1.1\r\nHost: s3\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(std::io::Error::other(answer)) }
 }
 
 fn step(command: &mut Command) -> Result<(), String> {

@@ -163,6 +163,7 @@ impl Taken for TakenStore {
     fn put_file(&mut self, from: &Path, stored: &str, bytes: u64, go_on: GoOn<'_>) -> Result<u32> {
         let reading = |error: io::Error| Error::io(format!("reading {}", from.display()), &error);
         let source = self.env.fs.open(from, OpenMode::Read).map_err(reading)?;
+        assert!(self.is_own(stored), "an attempt puts under its own name only (objects 1)");
         let mut checksum = 0;
         for piece in 0..piece_count(bytes) {
             go_on()?;
@@ -176,6 +177,7 @@ impl Taken for TakenStore {
     }
 
     fn put(&mut self, stored: &str, bytes: &[u8]) -> Result<()> {
+        assert!(self.is_own(stored), "an attempt puts under its own name only (objects 1)");
         for piece in 0..piece_count(bytes.len() as u64) {
             let at = (piece * PIECE_BYTES) as usize;
             let end = bytes.len().min(at + PIECE_BYTES as usize);
@@ -229,13 +231,21 @@ impl Taken for TakenStore {
 }
 
 impl TakenStore {
+    /// Whether this attempt alone puts under such a name.
+    fn is_own(&self, stored: &str) -> bool {
+        stored
+            .split_once('/')
+            .and_then(|(attempt, _)| attempt.split_once('-'))
+            .is_some_and(|(_, random)| random == format!("{:08x}", self.attempt))
+    }
+
     fn put_piece(&mut self, stored: &str, piece: u64, bytes: Vec<u8>) -> Result<()> {
         let name = piece_name(stored, piece);
         self.put.push(name.clone());
         self.uploads.put(name, bytes)
     }
 
-    /// Removes what attempts have put that have ended, and that no list names (objects 2): those before backup `number`.
+    /// Removes what attempts before backup `number`, which have ended, have put and no list names (objects 2).
     fn remove_left(&self, number: u64) -> io::Result<()> {
         let is_left = |name: &&String| {
             let Some((stored, piece)) = name.rsplit_once('/') else { return false };
@@ -264,6 +274,8 @@ impl TakenStore {
                 Err(error) => return Err(error),
             }
         }
+        let may_go = |name: &String| attempted_number(name).is_some_and(|tried| tried < number);
+        assert!(left.iter().all(may_go), "attempts that may be under way keep what they have put (objects 2)");
         self.store.delete(&left)
     }
 }
@@ -289,7 +301,11 @@ fn failed(store: &dyn ObjectStore, what: &str, error: &io::Error) -> Error {
 }
 
 fn listed_numbers(store: &dyn ObjectStore) -> io::Result<BTreeSet<u64>> {
-    Ok(all_names(store, LIST_PREFIX)?.iter().filter_map(|name| list_number(name)).collect())
+    Ok(all_names(store, LIST_PREFIX)?
+        .iter()
+        .filter_map(|name| list_number(name))
+        .filter(|number| *number > 0)
+        .collect())
 }
 
 /// All names that begin so.

@@ -81,6 +81,8 @@ impl Uploads {
         while state.failed.is_none() && (!state.waiting.is_empty() || state.travelling > 0) {
             self.queue.changed.wait(&mut state);
         }
+        let is_over = state.failed.is_some() || state.waiting.is_empty() && state.travelling == 0;
+        assert!(is_over, "a list is created when all that it names has arrived");
         state.failed.clone().map_or(Ok(()), Err)
     }
 }
@@ -101,6 +103,7 @@ impl Drop for Travelling<'_> {
     fn drop(&mut self) {
         let Travelling(queue, put, name, place) = self;
         let mut state = queue.state.lock();
+        assert!(state.travelling > 0, "what arrives was on its way");
         state.travelling -= 1;
         if let Err(error) = put
             && state.failed.is_none()
