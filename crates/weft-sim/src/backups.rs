@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Backup, Engine, EngineOptions, backups, check_backup, restore};
+use weft_kernel::{Backup, BackupPlace, Engine, EngineOptions, backups, check_backup, restore};
+use weft_store::FileStore;
 
 use crate::history::History;
 use crate::model::{State, differences};
@@ -29,6 +30,8 @@ pub const COPIES: &str = "copies";
 #[derive(Default)]
 pub struct BackupLedger {
     inner: Mutex<Inner>,
+    /// They go into a store of objects.
+    is_store: bool,
 }
 
 #[derive(Default)]
@@ -59,6 +62,16 @@ pub struct BackupCounts {
 }
 
 impl BackupLedger {
+    /// One whose backups go into a store of objects, which is a directory.
+    pub fn in_store() -> BackupLedger {
+        BackupLedger { inner: Mutex::default(), is_store: true }
+    }
+
+    fn place(&self, env: &Env) -> BackupPlace {
+        let dir = Path::new(COPIES);
+        if self.is_store { BackupPlace::Objects(Arc::new(FileStore::new(env, dir))) } else { dir.into() }
+    }
+
     /// The totals.
     pub fn counts(&self) -> BackupCounts {
         self.inner().counts
@@ -79,7 +92,7 @@ impl BackupLedger {
     ) {
         let before = history.acknowledged_now();
         self.inner().before.clone_from(&before);
-        let summary = match engine.backup(Path::new(COPIES), None) {
+        let summary = match engine.backup(self.place(env), None) {
             Ok(summary) => summary,
             Err(error) if scenario.tolerated.contains(&error.code()) => {
                 self.inner().counts.failed += 1;
@@ -93,7 +106,9 @@ impl BackupLedger {
         inner.counts.shared += u64::from(summary.reused_bytes > 0);
         drop(inner);
         if scenario.tolerated.is_empty() {
-            check_tidy(env);
+            if !self.is_store {
+                check_tidy(env);
+            }
             self.compare(env, history, scenario, summary.number, random);
         }
     }
@@ -104,12 +119,12 @@ impl BackupLedger {
             assert!(self.inner().acknowledged.is_empty(), "violation: the directory of the backups is gone");
             return;
         }
-        let good = backups(env, Path::new(COPIES)).unwrap_or_else(|e| panic!("violation: a backup is damaged: {e}"));
+        let good = backups(env, self.place(env)).unwrap_or_else(|e| panic!("violation: a backup is damaged: {e}"));
         for number in self.inner().acknowledged.clone() {
             assert!(good.iter().any(|backup| backup.number == number), "violation: backup {number} is gone");
         }
         for Backup { number, .. } in good {
-            check_backup(env, Path::new(COPIES), Some(number))
+            check_backup(env, self.place(env), Some(number))
                 .unwrap_or_else(|error| panic!("violation: a backup that counts is damaged: {error}"));
             let known = self.inner().states.get(&number).cloned();
             match known {
@@ -149,7 +164,7 @@ impl BackupLedger {
             PathBuf::from(format!("restored-{}", inner.restored))
         };
         let mut open = || -> Result<(Backup, State)> {
-            let backup = restore(env, Path::new(COPIES), &dir, Some(number))?;
+            let backup = restore(env, self.place(env), &dir, Some(number))?;
             let options = EngineOptions { workers: 0, ..scenario.options.clone() };
             let engine = Engine::open(env.clone(), &dir, crate::methods(), options)?;
             if engine.published() != backup.timestamp {
@@ -184,14 +199,20 @@ fn check_tidy(env: &Env) {
 }
 
 /// Backs up a database in which nobody works, with faults that the caller has set: it fails, or it is right.
-pub fn back_up_with_faults(env: &Env, engine: &Arc<Engine>, expected: &State, clear: impl FnOnce()) -> Option<Error> {
-    let result = engine.backup(Path::new(COPIES), None);
+pub fn back_up_with_faults(
+    env: &Env,
+    engine: &Arc<Engine>,
+    ledger: &BackupLedger,
+    expected: &State,
+    clear: impl FnOnce(),
+) -> Option<Error> {
+    let result = engine.backup(ledger.place(env), None);
     clear();
     let error = match result {
         Err(error) => Some(error),
         Ok(summary) => {
             let dir = PathBuf::from(format!("restored-{}", summary.number));
-            restore(env, Path::new(COPIES), &dir, None).expect("what was acknowledged can be restored");
+            restore(env, ledger.place(env), &dir, None).expect("what was acknowledged can be restored");
             let options = EngineOptions { workers: 0, ..EngineOptions::default() };
             let methods = crate::methods();
             let restored = Engine::open(env.clone(), &dir, methods, options).expect("it opens");

@@ -36,11 +36,11 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(seed: u64) -> Machine {
+    fn new(seed: u64, is_store: bool) -> Machine {
         Machine {
             simulation: Arc::new(Simulation::new(SimOptions::seeded(seed))),
             history: Arc::default(),
-            ledger: Arc::default(),
+            ledger: if is_store { Arc::new(BackupLedger::in_store()) } else { Arc::default() },
             scenario: Scenario::seeded(seed),
             random: Random::new(seed, 60),
             rounds: 0,
@@ -66,9 +66,18 @@ impl Machine {
 
 #[test]
 fn a_backup_that_counts_is_a_moment_of_the_run_whenever_the_machine_crashes() {
+    crashes_anywhere(false);
+}
+
+#[test]
+fn a_backup_in_a_store_that_counts_is_a_moment_of_the_run_whenever_the_machine_crashes() {
+    crashes_anywhere(true);
+}
+
+fn crashes_anywhere(is_store: bool) {
     let (mut crashed, mut totals) = (BTreeSet::new(), [0; 4]);
     for seed in seeds() {
-        let mut machine = Machine::new(seed);
+        let mut machine = Machine::new(seed, is_store);
         assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}");
         for crash in 0..6 {
             let step = BackupStep::ALL[(seed as usize * 6 + crash) % BackupStep::ALL.len()].name();
@@ -100,9 +109,18 @@ fn a_backup_that_counts_is_a_moment_of_the_run_whenever_the_machine_crashes() {
 
 #[test]
 fn any_operation_may_fail_during_a_backup() {
+    fails_anywhere(false);
+}
+
+#[test]
+fn any_operation_may_fail_during_a_backup_into_a_store() {
+    fails_anywhere(true);
+}
+
+fn fails_anywhere(is_store: bool) {
     let (mut failed, mut made) = (0, 0);
     for seed in seeds() {
-        let mut machine = Machine::new(seed);
+        let mut machine = Machine::new(seed, is_store);
         assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}");
         machine.scenario.tolerated = vec![Code::Poisoned, Code::Io, Code::DiskFull];
         let nth = 1 + machine.random.below(60);
@@ -120,11 +138,21 @@ fn any_operation_may_fail_during_a_backup() {
 
 #[test]
 fn bits_that_flip_while_it_is_read_never_become_a_backup() {
+    flips_anywhere(false);
+}
+
+#[test]
+fn bits_that_flip_while_it_is_read_never_become_a_backup_in_a_store() {
+    flips_anywhere(true);
+}
+
+fn flips_anywhere(is_store: bool) {
     let reported = Arc::new(std::sync::Mutex::new(0));
     for seed in seeds() {
-        let mut machine = Machine::new(seed);
+        let mut machine = Machine::new(seed, is_store);
         assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}");
         let (history, simulation, count) = (machine.history.clone(), machine.simulation.clone(), reported.clone());
+        let ledger = machine.ledger.clone();
         let mut scenario = machine.scenario.clone();
         scenario.options.workers = 0;
         let end = machine.simulation.run(move |env| {
@@ -135,11 +163,11 @@ fn bits_that_flip_while_it_is_read_never_become_a_backup() {
             engine.checkpoint().unwrap();
             for file in [".data", "log-", "db/"] {
                 simulation.faults().flip_bits(file, 1 + random.below(3));
-                let error = back_up_with_faults(&env, &engine, &state, || simulation.faults().clear());
+                let error = back_up_with_faults(&env, &engine, &ledger, &state, || simulation.faults().clear());
                 *count.lock().unwrap() += u64::from(error.is_some());
             }
             assert_eq!(engine.check().unwrap(), Vec::<String>::new());
-            assert!(back_up_with_faults(&env, &engine, &state, || ()).is_none(), "without a fault it is made");
+            assert!(back_up_with_faults(&env, &engine, &ledger, &state, || ()).is_none(), "without a fault it is made");
         });
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
     }

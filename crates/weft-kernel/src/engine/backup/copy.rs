@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use weft_env::{Env, OpenMode};
+use weft_env::{Env, File, OpenMode};
 use weft_format::{Error, Result};
 
 /// Bytes read and written at a time.
@@ -46,11 +46,16 @@ pub(super) fn checksum_of(env: &Env, path: &Path, bytes: u64) -> Result<u32> {
     if length != bytes {
         return Err(Error::corrupt(format!("the file {} has {length} bytes instead of {bytes}", path.display())));
     }
+    checksum_of_first(&*file, bytes).map_err(failed)
+}
+
+/// The CRC32C of the first bytes of a file.
+pub(super) fn checksum_of_first(file: &dyn File, bytes: u64) -> io::Result<u32> {
     let mut buffer = vec![0; bytes.min(PIECE_BYTES) as usize];
     let (mut at, mut checksum) = (0, 0);
     while at < bytes {
         let piece = &mut buffer[..(bytes - at).min(PIECE_BYTES) as usize];
-        file.read_exact_at(piece, at).map_err(failed)?;
+        file.read_exact_at(piece, at)?;
         checksum = crc32c::crc32c_append(checksum, piece);
         at += piece.len() as u64;
     }

@@ -116,8 +116,9 @@ impl Fetching {
     fn work(&self) {
         while self.failed.lock().is_none() {
             let Some(entry) = self.backup.entries.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
-            if let Err(error) = fetch(&*self.shelf, &self.dir, &self.backup, entry) {
-                self.fail(error);
+            match fetch(&*self.shelf, &self.dir, &self.backup, entry) {
+                Ok(()) => BackupStep::FileRestored.reached(),
+                Err(error) => self.fail(error),
             }
         }
     }

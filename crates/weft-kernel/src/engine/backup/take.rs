@@ -5,9 +5,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weft_env::OpenMode;
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
-use super::copy::checksum_of;
+use super::copy::{checksum_of, checksum_of_first};
 use super::destination::Destination;
 use super::list::{Backup, Entry};
 use super::place::BackupPlace;
@@ -180,9 +181,24 @@ impl Taking<'_> {
         let (core, cancel) = (self.core, self.cancel);
         let go_on = || go_on(core, cancel);
         let checksum = self.destination.taken.put_file(&core.dir.join(&name), &stored, bytes, &go_on)?;
+        if self.destination.taken.copy_of(&stored).is_none() {
+            self.compare(&core.dir.join(&name), bytes, checksum)?;
+        }
         self.copied_bytes += bytes;
         self.entries.push(Entry { name, stored: stored.clone(), bytes, checksum });
         Ok((stored, true))
+    }
+
+    /// Compares what was put with its source, which is tested in its place: a bit that flipped on the way from the disk
+    /// would get a checksum that fits.
+    fn compare(&self, path: &Path, bytes: u64, checksum: u32) -> Result<()> {
+        let file = self.core.env.fs.open(path, OpenMode::Read);
+        let found = file.and_then(|file| checksum_of_first(&*file, bytes));
+        if found.map_err(|error| Error::io(format!("reading {}", path.display()), &error))? == checksum {
+            return Ok(());
+        }
+        let what = format!("the file {} was not read twice as the same", path.display());
+        Err(Error::corrupt(what).hint("look at the disk and the memory of this machine; then back up again"))
     }
 
     fn write_manifest(&mut self, manifest: &ManifestSnapshot) -> Result<()> {
