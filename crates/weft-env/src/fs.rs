@@ -35,10 +35,7 @@ pub trait Fs: Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Renames a file unless something has the name already ([`io::ErrorKind::AlreadyExists`]): of all who try one
     /// succeeds. Atomic, durable after [`Fs::sync_dir`].
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let what = format!("renaming {} to {} where nothing is", from.display(), to.display());
-        Err(io::Error::new(io::ErrorKind::Unsupported, what))
-    }
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file; durable after [`Fs::sync_dir`].
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents.

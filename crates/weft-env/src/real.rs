@@ -148,7 +148,7 @@ impl Fs for RealFs {
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // A second name, unless it is taken: as atomic as a rename, and known to every file system with locks.
+        // A second name, unless it is taken. File systems without second names say so.
         std::fs::hard_link(from, to)?;
         std::fs::remove_file(from)
     }

@@ -23,6 +23,8 @@ use crate::standing::Phase;
 
 /// Between two looks: five beats of a writer or node, as both usually beat.
 const LISTEN: Duration = Duration::from_millis(500);
+/// So many looks at most: a beat may be late where much is going on.
+const LOOKS_MAX: u32 = 5;
 
 /// The writer, as its announcement says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,38 +75,67 @@ pub struct Survey {
     pub nodes: Vec<NodeSurveyed>,
 }
 
-/// Looks at a directory's writer and nodes twice, half a second apart. A folder that is not there is one without any.
+/// Looks at a directory's writer and nodes twice, half a second apart, and further times, two seconds in all, while
+/// somebody is silent. A folder that is not there is one without any.
 ///
 /// # Errors
 ///
 /// 58030 when the folder cannot be read.
 pub fn survey(env: &Env, dir: &Path) -> Result<Survey> {
-    let place = Place::of(env, dir);
-    let announced = || place.announced_from().map(|file| read_announcement(&*file?));
-    let (writer_before, before) = (announced()?, place.registered()?);
-    env.clock.sleep(LISTEN);
-    let (writer, mut after) = (announced()?, place.registered()?);
-    after.sort_by(|a, b| a.0.cmp(&b.0));
-    let now_micros = env.clock.wall_micros();
-    let durable = writer.map_or(Lsn(0), |said| said.lsn);
-    let writer = writer.map(|said| writer_surveyed(said, writer_before, now_micros, (env, dir)));
-    let node = |(name, told): (String, Option<Registration>)| {
-        let told = told?;
-        let was = before.iter().find(|(known, _)| *known == name).and_then(|(_, told)| told.as_ref());
-        // One that came in between has said something, too.
-        let is_heard = was.is_none_or(|was| (was.life, was.beat) != (told.life, told.beat));
-        Some(NodeSurveyed {
-            lag_bytes: durable.0.saturating_sub(told.position.0),
-            silent: since(told.wall_micros, now_micros),
-            address: told.address,
-            phase: told.phase,
-            position: told.position,
-            published: told.published,
-            name,
-            is_heard,
-        })
-    };
-    Ok(Survey { writer, nodes: after.into_iter().filter_map(node).collect() })
+    let first = Look::at(env, dir)?;
+    let mut looks = 1;
+    loop {
+        env.clock.sleep(LISTEN);
+        looks += 1;
+        let survey = first.compare(Look::at(env, dir)?, (env, dir));
+        let is_writer_silent = survey.writer.as_ref().is_some_and(|writer| !writer.is_heard && !writer.is_closed);
+        if looks >= LOOKS_MAX || !is_writer_silent && survey.nodes.iter().all(|node| node.is_heard) {
+            return Ok(survey);
+        }
+    }
+}
+
+/// What the files said at one moment.
+struct Look {
+    writer: Option<Announcement>,
+    nodes: Vec<(String, Option<Registration>)>,
+}
+
+impl Look {
+    fn at(env: &Env, dir: &Path) -> Result<Look> {
+        let place = Place::of(env, dir);
+        let writer = place.announced_from()?.and_then(|file| read_announcement(&*file));
+        let mut nodes = place.registered()?;
+        nodes.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Look { writer, nodes })
+    }
+
+    /// What a later look says beside this one.
+    fn compare(&self, later: Look, (env, dir): (&Env, &Path)) -> Survey {
+        let now_micros = env.clock.wall_micros();
+        // One that is torn just now said what it said before.
+        let writer = later.writer.or(self.writer);
+        let durable = writer.map_or(Lsn(0), |said| said.lsn);
+        let writer = writer.map(|said| writer_surveyed(said, self.writer, now_micros, (env, dir)));
+        let node = |(name, told): (String, Option<Registration>)| {
+            let was = self.nodes.iter().find(|(known, _)| *known == name).and_then(|(_, told)| told.as_ref());
+            // One that came in between has said something, too; one whose file nobody can read has not.
+            let is_heard =
+                told.as_ref().is_some_and(|told| was.is_none_or(|was| (was.life, was.beat) != (told.life, told.beat)));
+            let told = told.or_else(|| was.cloned()).unwrap_or_default();
+            NodeSurveyed {
+                lag_bytes: durable.0.saturating_sub(told.position.0),
+                silent: since(told.wall_micros, now_micros),
+                address: told.address,
+                phase: told.phase,
+                position: told.position,
+                published: told.published,
+                name,
+                is_heard,
+            }
+        };
+        Survey { writer, nodes: later.nodes.into_iter().map(node).collect() }
+    }
 }
 
 fn writer_surveyed(

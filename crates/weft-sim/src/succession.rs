@@ -294,6 +294,9 @@ impl Fs for Blind {
     fn is_stream(&self, path: &Path) -> io::Result<bool> {
         self.fs.is_stream(path)
     }
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.fs.rename_new(from, to)
+    }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.fs.rename(from, to)
     }

@@ -8,10 +8,12 @@
 //! 1. A name appears when all bytes of its object are durable, and the name itself before `put` and `create` return.
 //! 2. `create` renames where nothing is: of all who create a name one succeeds, on whichever machine.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use weft_env::sync::Mutex;
 use weft_env::{Created, Env, OBJECT_BYTES_MAX, ObjectStore, OpenMode};
 
 use crate::names::check;
@@ -29,13 +31,22 @@ pub struct FileStore {
     /// Names of what this one writes aside: a random number, and a count.
     salt: u64,
     count: AtomicU64,
+    /// Folders that are there for good.
+    durable: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl FileStore {
     /// The store in a directory.
     pub fn new(env: &Env, root: &Path) -> FileStore {
         let place = format!("file://{}", root.display());
-        FileStore { env: env.clone(), root: root.to_owned(), place, salt: env.rng.next_u64(), count: AtomicU64::new(0) }
+        FileStore {
+            env: env.clone(),
+            root: root.to_owned(),
+            place,
+            salt: env.rng.next_u64(),
+            count: AtomicU64::new(0),
+            durable: Mutex::default(),
+        }
     }
 
     /// Writes an object aside and gives it its name by `named` (file 1).
@@ -58,24 +69,37 @@ impl FileStore {
         fs.sync_dir(path.parent().expect("an object lies in a folder"))
     }
 
-    /// Makes the folders of an object, durably.
+    /// Makes the folder of an object, durably (file 1): also where an earlier try has made it and not synced it.
     fn make_folders(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().expect("an object lies in a folder");
-        if self.env.fs.exists(folder)? {
+        if self.durable.lock().contains(folder) {
             return Ok(());
         }
-        self.env.fs.create_dir_all(folder)?;
-        let above = folder.ancestors().skip(1).take_while(|above| !above.as_os_str().is_empty());
-        for above in above.take(folder.components().count().saturating_sub(self.root.components().count()) + 1) {
-            self.env.fs.sync_dir(above)?;
+        let fs = &self.env.fs;
+        if fs.exists(&self.root.join("CURRENT"))? {
+            let what = format!("{} holds a database, not objects", self.root.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
+        // From the folder up to the first that was there before the root.
+        let mut changed = Vec::new();
+        for above in folder.ancestors().skip(1) {
+            changed.push(above);
+            let is_outside = !above.starts_with(&self.root);
+            if above.as_os_str().is_empty() || is_outside && fs.exists(above)? {
+                break;
+            }
+        }
+        fs.create_dir_all(folder)?;
+        changed.into_iter().rev().try_for_each(|above| fs.sync_dir(above))?;
+        self.durable.lock().insert(folder.to_owned());
         Ok(())
     }
 
     /// Adds the names below a folder to `found`.
     fn walk(&self, folder: &Path, above: &str, prefix: &str, found: &mut Vec<String>) -> io::Result<()> {
         for name in self.env.fs.list(folder)? {
-            if name.starts_with('.') {
+            // Of another program, or being written.
+            if check(&name).is_err() {
                 continue;
             }
             let full = format!("{above}{name}");
@@ -91,8 +115,8 @@ impl FileStore {
                         found.push(full);
                     }
                 }
-                // It went while this looked.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // It went while this looked; or it is of a file system, as lost+found.
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   200, 204        done                         404   there is no such object, or no such bucket
-//!   409, 412        somebody has created it      429, 408, 5xx, no answer   unknown: asked again
+//!   304, 409, 412   somebody has created it      429, 408, 5xx, no answer   unknown: asked again
 //!   other           refused: told, not asked again
 //! ```
 
@@ -50,8 +50,14 @@ fn meaning(status: StatusCode, body: Vec<u8>) -> io::Result<Answer> {
     match status.as_u16() {
         200..=299 => Ok(Answer::Done(body)),
         404 if !text.contains("<Code>NoSuchBucket<") => Ok(Answer::Missing),
-        409 | 412 => Ok(Answer::Conflict),
+        304 | 409 | 412 => Ok(Answer::Conflict),
+        // An upload that idled.
+        400 if text.contains("<Code>RequestTimeout<") => Ok(Answer::Unknown(io::Error::other(told))),
+        501 => Err(io::Error::new(io::ErrorKind::Unsupported, told)),
         408 | 429 | 500..=599 => Ok(Answer::Unknown(io::Error::other(told))),
+        403 if text.contains("<Code>RequestTimeTooSkewed<") => {
+            Err(io::Error::other(format!("{told}; look at the clock of this machine")))
+        }
         401 | 403 => {
             let what = format!("{told}; look at the key, the secret, and what they may do in the bucket");
             Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
@@ -71,9 +77,9 @@ fn told(status: StatusCode, text: &str) -> String {
     format!("the store answers {}{}{}", status.as_u16(), if words.is_empty() { "" } else { ": " }, words.join(": "))
 }
 
-/// How long a request may take that moves so many bytes: half a minute, and a second for each 256 KiB.
+/// How long a request may take that moves so many bytes: half a minute, and a second for each 128 KiB.
 pub(crate) fn time_for(bytes: usize) -> Duration {
-    Duration::from_secs(30 + (bytes >> 18) as u64)
+    Duration::from_secs(30 + (bytes >> 17) as u64)
 }
 
 #[cfg(test)]
@@ -92,6 +98,9 @@ mod tests {
             assert!(matches!(of(troubled, ""), Ok(Answer::Unknown(_))), "{troubled}");
         }
         assert_eq!(of(403, "").err().unwrap().kind(), io::ErrorKind::PermissionDenied);
+        assert!(matches!(of(304, ""), Ok(Answer::Conflict)));
+        assert!(matches!(of(400, "<Code>RequestTimeout</Code>"), Ok(Answer::Unknown(_))));
+        assert_eq!(of(501, "").err().unwrap().kind(), io::ErrorKind::Unsupported);
         assert!(of(400, "").is_err() && of(301, "").is_err());
     }
 }

@@ -38,7 +38,9 @@ impl S3Place {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
         if bucket.is_empty() || !bucket.chars().all(is_good) {
-            return Err(wrong(format!("{bucket:?} in {url} is no name of a bucket"), "s3://BUCKET/PREFIX"));
+            // Before an @ may stand what nobody is to see.
+            let shown = bucket.rsplit('@').next().unwrap_or_default();
+            return Err(wrong(format!("{shown:?} is no name of a bucket"), "s3://BUCKET/PREFIX"));
         }
         let prefix = prefix.trim_end_matches('/');
         if !prefix.is_empty() {
@@ -71,8 +73,9 @@ impl S3Place {
         };
         let address = endpoint.parse().ok();
         let bucket = address.and_then(|address| Bucket::new(address, style, bucket.to_owned(), region).ok());
-        let bucket =
-            bucket.ok_or_else(|| wrong(format!("{endpoint:?} is no address of a store"), "https://HOST:PORT"))?;
+        let bucket = bucket.ok_or_else(|| {
+            wrong("the variable AWS_ENDPOINT_URL is no address of a store".to_owned(), "https://HOST:PORT")
+        })?;
         let authorities = variable("AWS_CA_BUNDLE").or_else(|| variable("SSL_CERT_FILE"));
         Ok(S3Place { bucket, credentials, prefix, url: url.to_owned(), authorities })
     }
@@ -111,6 +114,7 @@ mod tests {
             ("s3://shop", &[][..], "AWS_REGION"),
             ("s3://", &[], "bucket"),
             ("s3://Shop", &[], "bucket"),
+            ("s3://key:hush@shop", &[], "bucket"),
             ("s3://shop/../other", &[("AWS_REGION", "a")], "object"),
             ("gs://shop", &[], "gs://shop"),
             ("s3://shop", &[("AWS_ENDPOINT_URL", "127.0.0.1:9000")], "address"),

@@ -11,7 +11,13 @@ use weft_format::{Code, Error, Result};
 /// 0A000 when it does not keep its promises, 58030 when it cannot be asked.
 pub fn probe(env: &Env, store: &dyn ObjectStore) -> Result<()> {
     let name = format!("probe-{:016x}", env.rng.next_u64());
-    let asked = |error: std::io::Error| Error::io(format!("asking {}", store.place()), &error);
+    let asked = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::Unsupported => {
+            let what = format!("{} has no conditional put: {error}", store.place());
+            Error::new(Code::FeatureNotSupported, what).hint("use a store that knows PUT with If-None-Match: *")
+        }
+        _ => Error::io(format!("asking {}", store.place()), &error),
+    };
     let lacks = |what: &str| {
         let what = format!("{} {what}", store.place());
         Err(Error::new(Code::FeatureNotSupported, what).hint("use a store that knows PUT with If-None-Match: *"))

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusty_s3::S3Action;
-use rusty_s3::actions::ListObjectsV2;
+use rusty_s3::actions::{ListObjectsV2, ListObjectsV2Response};
 use ureq::http::{Request, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 use weft_env::{Created, Env, OBJECT_BYTES_MAX, ObjectStore, OpenMode};
@@ -33,6 +33,10 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// A page of a list has a thousand names of a kilobyte at most.
 const LIST_BYTES_MAX: u64 = 4 << 20;
+/// What an object has at most that is got, usually; a larger one takes longer than it may over a slow network.
+const GET_BYTES_USUAL: usize = 4 << 20;
+/// So often a request is sent at least, however long each takes.
+const TRIES_MIN: u32 = 3;
 /// Where systems keep who vouches for servers.
 const AUTHORITIES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -87,7 +91,7 @@ impl S3Store {
             request = request.header(name, value);
         }
         let request = request.body(body).map_err(io::Error::other)?;
-        let time = time_for(body.len().max(if method == "GET" { OBJECT_BYTES_MAX } else { 0 }));
+        let time = time_for(body.len().max(if bytes_max > LIST_BYTES_MAX { GET_BYTES_USUAL } else { 0 }));
         let request = self.agent.configure_request(request).timeout_global(Some(time)).build();
         ask(&self.agent, request, bytes_max)
     }
@@ -96,14 +100,15 @@ impl S3Store {
     fn patiently<T>(&self, mut attempt: impl FnMut() -> io::Result<Tried<T>>) -> io::Result<T> {
         let clock = &self.env.clock;
         let begun = clock.monotonic_nanos();
-        let mut pause = PAUSE_MIN;
+        let (mut pause, mut tries) = (PAUSE_MIN, 0);
         loop {
+            tries += 1;
             let unknown = match attempt()? {
                 Tried::Done(value) => return Ok(value),
                 Tried::Unknown(error) => error,
             };
             let spent = Duration::from_nanos(clock.monotonic_nanos().saturating_sub(begun));
-            if spent + pause > self.patience {
+            if spent + pause > self.patience && tries >= TRIES_MIN {
                 let what = format!("{} for {:.1} s: {unknown}", self.place.url, spent.as_secs_f64());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, what));
             }
@@ -120,6 +125,23 @@ impl S3Store {
         Ok(match self.send(&action, "GET", (None, &[]), OBJECT_BYTES_MAX as u64 + 1)? {
             Answer::Done(body) => Tried::Done(Some(body)),
             Answer::Missing => Tried::Done(None),
+            Answer::Conflict => Tried::Unknown(io::Error::other("the store answers that there is a conflict")),
+            Answer::Unknown(error) => Tried::Unknown(error),
+        })
+    }
+
+    fn list_once(&self, prefix: &str, after: &str) -> io::Result<Tried<ListObjectsV2Response>> {
+        let mut action = self.place.bucket.list_objects_v2(Some(&self.place.credentials));
+        action.with_prefix(prefix.to_owned());
+        if !after.is_empty() {
+            action.with_start_after(after.to_owned());
+        }
+        Ok(match self.send(&action, "GET", (None, &[]), LIST_BYTES_MAX)? {
+            Answer::Done(body) => {
+                let text = String::from_utf8(body).map_err(io::Error::other)?;
+                Tried::Done(ListObjectsV2::parse_response(&text).map_err(io::Error::other)?)
+            }
+            Answer::Missing => return Err(io::Error::other("the store answers 404")),
             Answer::Conflict => Tried::Unknown(io::Error::other("the store answers that there is a conflict")),
             Answer::Unknown(error) => Tried::Unknown(error),
         })
@@ -191,26 +213,19 @@ impl ObjectStore for S3Store {
 
     fn list(&self, prefix: &str, after: &str) -> io::Result<Vec<String>> {
         let below = &self.place.prefix;
-        let listed = self.patiently(|| {
-            let mut action = self.place.bucket.list_objects_v2(Some(&self.place.credentials));
-            action.with_prefix(format!("{below}{prefix}"));
-            if !after.is_empty() {
-                action.with_start_after(format!("{below}{after}"));
+        let mut after = if after.is_empty() { String::new() } else { format!("{below}{after}") };
+        loop {
+            let listed = self.patiently(|| self.list_once(&format!("{below}{prefix}"), &after));
+            let page = listed.map_err(|error| self.refused("a list", &error))?;
+            let Some(last) = page.contents.last().map(|object| object.key.clone()) else { return Ok(Vec::new()) };
+            let names = page.contents.into_iter().filter_map(|object| Some(object.key.strip_prefix(below)?.to_owned()));
+            // What no `check` lets in was put by another program; a page of such is none.
+            let names: Vec<String> = names.filter(|name| check(name).is_ok()).collect();
+            if !names.is_empty() || page.next_continuation_token.is_none() {
+                return Ok(names);
             }
-            Ok(match self.send(&action, "GET", (None, &[]), LIST_BYTES_MAX)? {
-                Answer::Done(body) => {
-                    let text = String::from_utf8(body).map_err(io::Error::other)?;
-                    Tried::Done(ListObjectsV2::parse_response(&text).map_err(io::Error::other)?)
-                }
-                Answer::Missing => return Err(io::Error::other("the store answers 404")),
-                Answer::Conflict => Tried::Unknown(io::Error::other("the store answers that there is a conflict")),
-                Answer::Unknown(error) => Tried::Unknown(error),
-            })
-        });
-        let listed = listed.map_err(|error| self.refused("a list", &error))?;
-        let names = listed.contents.into_iter().filter_map(|object| Some(object.key.strip_prefix(below)?.to_owned()));
-        // What no `check` lets in was put by another program.
-        Ok(names.filter(|name| check(name).is_ok()).collect())
+            after = last;
+        }
     }
 
     fn delete(&self, names: &[String]) -> io::Result<()> {

@@ -522,8 +522,8 @@ pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
     Ok(report)
 }
 
-/// Who writes the database in a directory and who follows, as their files say; whether they live is heard for half a
-/// second. Nobody is asked, and nothing is locked.
+/// Who writes the database in a directory and who follows, as their files say; whether they live is heard within two
+/// seconds. Nobody is asked, and nothing is locked.
 pub fn survey(dir: impl AsRef<Path>) -> Result<Survey> {
     weft_replica::survey(&Env::real(), dir.as_ref())
 }

@@ -43,6 +43,10 @@ impl Fs for GivingWay {
         self.fs.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.fs.rename_new(from, to)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.fs.remove(path)
     }

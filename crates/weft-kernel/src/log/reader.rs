@@ -124,6 +124,8 @@ pub struct LogReader {
     at_end: bool,
     /// Nothing from here on is read; none: the log ends where it is torn.
     limit: Option<Lsn>,
+    /// Nothing from here on is looked at; none: files are read to their ends.
+    bytes_to: Option<Lsn>,
 }
 
 /// Starts to read the log of a database directory.
@@ -401,10 +403,17 @@ impl LogReader {
         self.end.last_number
     }
 
-    /// Reads segments that lie under other names: `places` has one path for each, or is empty.
-    pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
+    /// Reads segments that lie under other names, up to `end`: `places` has one path for each. Somebody may be writing
+    /// behind the end.
+    pub(crate) fn of_files(
+        env: &Env,
+        dir: &Path,
+        starts: Vec<Lsn>,
+        places: Vec<PathBuf>,
+        end: Lsn,
+    ) -> Result<LogReader> {
         let starts = starts.into_iter().map(SegmentName::of).collect();
-        LogReader::begin(env, dir, (starts, places), None)
+        LogReader::begin_up_to(env, dir, (starts, places), None, Some(end))
     }
 
     fn begin(
@@ -412,6 +421,16 @@ impl LogReader {
         dir: &Path,
         (starts, places): (Vec<SegmentName>, Vec<PathBuf>),
         limit: Option<Lsn>,
+    ) -> Result<LogReader> {
+        LogReader::begin_up_to(env, dir, (starts, places), limit, None)
+    }
+
+    fn begin_up_to(
+        env: &Env,
+        dir: &Path,
+        (starts, places): (Vec<SegmentName>, Vec<PathBuf>),
+        limit: Option<Lsn>,
+        bytes_to: Option<Lsn>,
     ) -> Result<LogReader> {
         assert!(places.is_empty() || places.len() == starts.len(), "each segment has a place");
         let mut reader = LogReader {
@@ -428,6 +447,7 @@ impl LogReader {
             last_wall: None,
             at_end: starts.is_empty(),
             limit,
+            bytes_to,
             starts,
             places,
         };
@@ -559,7 +579,12 @@ impl LogReader {
             false => self.env.fs.open(&path, OpenMode::Read),
         };
         let file = file.map_err(failed)?;
-        let length = usize::try_from(file.len().map_err(failed)?)
+        // Of the last segment what lies before the end, whatever is written behind it.
+        let most = match (self.bytes_to, self.starts.get(self.opened + 1)) {
+            (Some(end), None) => SEGMENT_HEADER_BYTES as u64 + end.0.saturating_sub(start.0),
+            _ => u64::MAX,
+        };
+        let length = usize::try_from(file.len().map_err(failed)?.min(most))
             .map_err(|_| Error::corrupt(format!("log segment {name} is longer than memory addresses")))?;
         self.bytes.clear();
         self.bytes.resize(length, 0);

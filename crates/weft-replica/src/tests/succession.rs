@@ -248,6 +248,9 @@ impl Fs for Unlocked {
     fn is_stream(&self, path: &Path) -> io::Result<bool> {
         self.0.is_stream(path)
     }
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename_new(from, to)
+    }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.rename(from, to)
     }

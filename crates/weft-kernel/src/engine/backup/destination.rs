@@ -28,7 +28,7 @@ impl Destination {
             let content = entry.stored.rsplit('/').next().unwrap_or(&entry.stored);
             stored.insert(content.to_owned(), entry.clone());
         }
-        taken.knows(&mut good.iter().flat_map(|backup| &backup.entries))?;
+        taken.knows(&good)?;
         Ok(Destination { place: shelf.place(), taken, newest: good.into_iter().next_back(), stored })
     }
 }

@@ -102,8 +102,8 @@ struct TakenDirectory {
 }
 
 impl Taken for TakenDirectory {
-    fn knows(&mut self, entries: &mut dyn Iterator<Item = &Entry>) -> Result<()> {
-        self.stored.extend(entries.map(|entry| entry.stored.clone()));
+    fn knows(&mut self, good: &[Backup]) -> Result<()> {
+        self.stored.extend(good.iter().flat_map(Backup::stored_names).map(str::to_owned));
         self.remove_unnamed()
     }
 
@@ -120,7 +120,7 @@ impl Taken for TakenDirectory {
         copy(&self.env, from, &self.dir.join(stored), bytes, &|| go_on())
     }
 
-    fn put(&mut self, stored: &str, bytes: &[u8]) -> Result<()> {
+    fn put(&mut self, stored: &str, bytes: &[u8], _go_on: GoOn<'_>) -> Result<()> {
         write(&self.env, &self.dir.join(stored), bytes)
     }
 
@@ -128,7 +128,7 @@ impl Taken for TakenDirectory {
         Some(self.dir.join(stored))
     }
 
-    fn finish(&mut self, backup: &Backup) -> Result<()> {
+    fn finish(&mut self, backup: &Backup, _go_on: GoOn<'_>) -> Result<()> {
         let (env, dir) = (&self.env, &self.dir);
         let name = list_name(backup.number);
         let (path, temporary) = (dir.join(&name), dir.join(format!("{name}{TEMPORARY_SUFFIX}")));

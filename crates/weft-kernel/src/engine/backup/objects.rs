@@ -10,7 +10,9 @@
 //! 1. Every attempt puts under a name of its own, so nobody writes or removes what another one has put.
 //! 2. An attempt at a number whose list is there has ended, well or not: what it has put and no list names may go. An
 //!    attempt at a higher number may be under way.
-//! 3. Nothing rests on a list of names alone, which may be late: a backup that it does not tell of is looked for.
+//! 3. No number is given, and nothing removed, because of a list of names alone, which may be late: a backup that it does
+//!    not tell of is looked for. That a piece is there, which a good list names, is taken from it.
+//! 4. The list of a number is created only while no higher one is there, else its pieces may be gone (2).
 //!
 //! Pieces travel on several threads; the list is created when all have arrived.
 
@@ -18,6 +20,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_env::{Created, Env, OBJECT_BYTES_MAX, ObjectStore, OpenMode};
 use weft_format::{Code, Error, Result};
@@ -31,6 +34,9 @@ use crate::step::BackupStep;
 const PIECE_BYTES: u64 = 4 << 20;
 /// So many pieces, or files, travel at a time.
 const STREAMS: usize = 4;
+
+/// For how long an attempt that failed removes what it has put.
+const CLEAN_TIME: Duration = Duration::from_secs(10);
 
 const _: () = assert!(PIECE_BYTES as usize <= OBJECT_BYTES_MAX);
 
@@ -81,17 +87,20 @@ impl Shelf for ObjectShelf {
         let uploads = Uploads::start(&self.env, &self.store, STREAMS)?;
         let attempt = self.env.rng.next_u64() as u32;
         let (env, store) = (self.env.clone(), self.store.clone());
-        Ok(Box::new(TakenStore { env, store, attempt, present, named: BTreeSet::new(), put: Vec::new(), uploads }))
+        Ok(Box::new(TakenStore {
+            env,
+            store,
+            attempt,
+            present,
+            named: BTreeSet::new(),
+            read: BTreeSet::new(),
+            put: Vec::new(),
+            uploads,
+        }))
     }
 
     fn numbers(&self) -> Result<Vec<u64>> {
-        let mut numbers = listed_numbers(&*self.store).map_err(|error| self.failed("listing", &error))?;
-        // A list may be late (objects 3).
-        let mut next = numbers.last().copied().unwrap_or(0) + 1;
-        while self.list(next)?.is_some() {
-            numbers.insert(next);
-            next += 1;
-        }
+        let numbers = numbers(&*self.store).map_err(|error| self.failed("listing", &error))?;
         Ok(numbers.into_iter().collect())
     }
 
@@ -130,14 +139,17 @@ struct TakenStore {
     present: BTreeSet<String>,
     /// Files that good backups name.
     named: BTreeSet<String>,
+    /// The lists that were read: of these backups `named` knows everything.
+    read: BTreeSet<u64>,
     /// What this attempt has put, or is about to; nobody else does (objects 1).
     put: Vec<String>,
     uploads: Uploads,
 }
 
 impl Taken for TakenStore {
-    fn knows(&mut self, entries: &mut dyn Iterator<Item = &Entry>) -> Result<()> {
-        self.named.extend(entries.map(|entry| entry.stored.clone()));
+    fn knows(&mut self, good: &[Backup]) -> Result<()> {
+        self.read.extend(good.iter().map(|backup| backup.number));
+        self.named.extend(good.iter().flat_map(Backup::stored_names).map(str::to_owned));
         Ok(())
     }
 
@@ -171,17 +183,17 @@ impl Taken for TakenStore {
             let mut buffer = vec![0; (bytes - at).min(PIECE_BYTES) as usize];
             source.read_exact_at(&mut buffer, at).map_err(reading)?;
             checksum = crc32c::crc32c_append(checksum, &buffer);
-            self.put_piece(stored, piece, buffer)?;
+            self.put_piece(stored, piece, buffer, go_on)?;
         }
         Ok(checksum)
     }
 
-    fn put(&mut self, stored: &str, bytes: &[u8]) -> Result<()> {
+    fn put(&mut self, stored: &str, bytes: &[u8], go_on: GoOn<'_>) -> Result<()> {
         assert!(self.is_own(stored), "an attempt puts under its own name only (objects 1)");
         for piece in 0..piece_count(bytes.len() as u64) {
             let at = (piece * PIECE_BYTES) as usize;
             let end = bytes.len().min(at + PIECE_BYTES as usize);
-            self.put_piece(stored, piece, bytes[at..end].to_vec())?;
+            self.put_piece(stored, piece, bytes[at..end].to_vec(), go_on)?;
         }
         Ok(())
     }
@@ -190,32 +202,44 @@ impl Taken for TakenStore {
         None
     }
 
-    fn finish(&mut self, backup: &Backup) -> Result<()> {
-        self.uploads.flush()?;
+    fn finish(&mut self, backup: &Backup, go_on: GoOn<'_>) -> Result<()> {
+        self.uploads.flush(go_on)?;
         let (name, text) = (list_name(backup.number), backup.encode());
         if text.len() > OBJECT_BYTES_MAX {
-            let what =
-                format!("a list of {} files has {} bytes, too many for one object", backup.entries.len(), text.len());
+            let (files, bytes) = (backup.entries.len(), text.len());
+            let what = format!("a list of {files} files has {bytes} bytes, too many for one object");
             return Err(Error::new(Code::ProgramLimit, what).hint("back up into a directory"));
         }
         BackupStep::ListSynced.reached();
+        self.check_newest(backup.number - 1)?;
+        let store = self.store.clone();
+        let unknown =
+            |error: &io::Error| Error::io(format!("whether {name} was made in {} is not known", store.place()), error);
         match self.store.create(&name, text.as_bytes()) {
             Ok(Created::Made) => {}
-            Ok(Created::Exists) => {
-                let what = format!("another backup into {} has become backup {}", self.store.place(), backup.number);
-                return Err(
-                    Error::new(Code::CannotConnectNow, what).hint("run it again, if that is not the same database's")
-                );
-            }
+            // Of a list that cannot be read nobody knows whose it is.
+            Ok(Created::Exists) => match self.is_mine(backup) {
+                Ok(true) => {}
+                Ok(false) => return Err(self.taken(backup.number)),
+                Err(error) => {
+                    self.put.clear();
+                    return Err(unknown(&error));
+                }
+            },
             Err(error) => {
                 // It may count.
                 self.put.clear();
-                let what = format!("whether {name} was made in {} is not known", self.store.place());
-                return Err(Error::io(what, &error));
+                return Err(unknown(&error));
             }
         }
-        self.put.clear();
         BackupStep::ListNamed.reached();
+        // Somebody may have come in between, and found that this attempt had ended (objects 2, 4).
+        if let Err(error) = self.check_newest(backup.number) {
+            let gone = self.store.delete(std::slice::from_ref(&name));
+            gone.map_err(|error| unknown(&error))?;
+            return Err(error);
+        }
+        self.put.clear();
         self.named.extend(backup.entries.iter().map(|entry| entry.stored.clone()));
         // It counts, whatever becomes of what is left of others.
         let _ = self.remove_left(backup.number);
@@ -225,12 +249,37 @@ impl Taken for TakenStore {
     fn clean(&mut self) {
         // One that is on its way arrives after it was removed, perhaps: wait for it.
         self.uploads.end();
-        // What cannot be removed now goes when its number was taken (objects 2).
-        let _ = self.store.delete(&std::mem::take(&mut self.put));
+        // What cannot be removed in time goes when its number was taken (objects 2).
+        let begun = self.env.clock.monotonic_nanos();
+        let put = std::mem::take(&mut self.put);
+        for names in put.chunks(16) {
+            let spent = Duration::from_nanos(self.env.clock.monotonic_nanos().saturating_sub(begun));
+            if spent > CLEAN_TIME || self.store.delete(names).is_err() {
+                return;
+            }
+        }
     }
 }
 
 impl TakenStore {
+    /// Fails when a backup is there beyond this number (objects 4).
+    fn check_newest(&self, number: u64) -> Result<()> {
+        let newest = numbers(&*self.store).map_err(|error| failed(&*self.store, "listing", &error))?.pop_last();
+        if newest.is_none_or(|newest| newest <= number) { Ok(()) } else { Err(self.taken(number)) }
+    }
+
+    fn taken(&self, number: u64) -> Error {
+        let what = format!("another backup into {} was made meanwhile, beside number {number}", self.store.place());
+        Error::new(Code::CannotConnectNow, what).hint("run it again, if that one was not of the same database")
+    }
+
+    /// Whether the list that is there is this attempt's.
+    fn is_mine(&self, backup: &Backup) -> io::Result<bool> {
+        let found = self.store.get(&list_name(backup.number))?;
+        let found = Backup::decode(&found, backup.number).map_err(io::Error::other)?;
+        Ok(found.stored_names().any(|stored| self.is_own(stored)))
+    }
+
     /// Whether this attempt alone puts under such a name.
     fn is_own(&self, stored: &str) -> bool {
         stored
@@ -239,10 +288,10 @@ impl TakenStore {
             .is_some_and(|(_, random)| random == format!("{:08x}", self.attempt))
     }
 
-    fn put_piece(&mut self, stored: &str, piece: u64, bytes: Vec<u8>) -> Result<()> {
+    fn put_piece(&mut self, stored: &str, piece: u64, bytes: Vec<u8>, go_on: GoOn<'_>) -> Result<()> {
         let name = piece_name(stored, piece);
         self.put.push(name.clone());
-        self.uploads.put(name, bytes)
+        self.uploads.put(name, bytes, go_on)
     }
 
     /// Removes what attempts before backup `number`, which have ended, have put and no list names (objects 2).
@@ -258,17 +307,14 @@ impl TakenStore {
         if left.is_empty() {
             return Ok(());
         }
-        // A list of which nobody told names files, too (objects 3).
-        let known = listed_numbers(&*self.store)?;
-        let first = known.first().copied().unwrap_or(number);
-        for missing in (first..number).filter(|number| !known.contains(number)) {
-            match self.store.get(&list_name(missing)) {
+        // A list that was not read names files, too (objects 3).
+        let first = left.iter().filter_map(|name| attempted_number(name)).min().unwrap_or(number);
+        for unread in (first..number).filter(|number| !self.read.contains(number)) {
+            match self.store.get(&list_name(unread)) {
                 Ok(bytes) => {
-                    let Ok(backup) = Backup::decode(&bytes, missing) else { return Ok(()) };
-                    left.retain(|name| {
-                        let stored = name.rsplit_once('/').map(|(stored, _)| stored);
-                        !backup.entries.iter().any(|entry| Some(entry.stored.as_str()) == stored)
-                    });
+                    let Ok(backup) = Backup::decode(&bytes, unread) else { return Ok(()) };
+                    let named: BTreeSet<&str> = backup.stored_names().collect();
+                    left.retain(|name| name.rsplit_once('/').is_none_or(|(stored, _)| !named.contains(stored)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -298,6 +344,21 @@ fn piece_name(stored: &str, piece: u64) -> String {
 
 fn failed(store: &dyn ObjectStore, what: &str, error: &io::Error) -> Error {
     Error::io(format!("{what} in {}", store.place()), error)
+}
+
+/// The numbers of the lists that are there. A list of names may be late (objects 3): those that follow the newest are
+/// looked for.
+fn numbers(store: &dyn ObjectStore) -> io::Result<BTreeSet<u64>> {
+    let mut numbers = listed_numbers(store)?;
+    let mut next = numbers.last().copied().unwrap_or(0) + 1;
+    loop {
+        match store.get(&list_name(next)) {
+            Ok(_) => numbers.insert(next),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(numbers),
+            Err(error) => return Err(error),
+        };
+        next += 1;
+    }
 }
 
 fn listed_numbers(store: &dyn ObjectStore) -> io::Result<BTreeSet<u64>> {

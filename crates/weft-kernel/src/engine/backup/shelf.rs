@@ -37,8 +37,8 @@ pub(super) trait Shelf: Send + Sync {
 
 /// A place while a backup is taken.
 pub(super) trait Taken {
-    /// Learns what good backups name. What unfinished ones have left goes.
-    fn knows(&mut self, entries: &mut dyn Iterator<Item = &Entry>) -> Result<()>;
+    /// Learns which backups are good. What unfinished ones have left goes.
+    fn knows(&mut self, good: &[Backup]) -> Result<()>;
     /// Whether a file of an earlier backup is there as it says.
     fn has(&mut self, entry: &Entry) -> Result<bool>;
     /// The name there of a file that is to be put.
@@ -46,11 +46,11 @@ pub(super) trait Taken {
     /// Puts the first `bytes` bytes of a file; their CRC32C.
     fn put_file(&mut self, from: &Path, stored: &str, bytes: u64, go_on: GoOn<'_>) -> Result<u32>;
     /// Puts bytes as a file.
-    fn put(&mut self, stored: &str, bytes: &[u8]) -> Result<()>;
+    fn put(&mut self, stored: &str, bytes: &[u8], go_on: GoOn<'_>) -> Result<()>;
     /// Where a file that was put can be read; none: where it came from.
     fn copy_of(&self, stored: &str) -> Option<PathBuf>;
     /// Makes a backup count, last of all (shelf 1).
-    fn finish(&mut self, backup: &Backup) -> Result<()>;
+    fn finish(&mut self, backup: &Backup, go_on: GoOn<'_>) -> Result<()>;
     /// Removes what no list names, after a failure.
     fn clean(&mut self);
 }

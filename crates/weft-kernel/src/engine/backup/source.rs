@@ -82,7 +82,7 @@ pub(super) fn read_log(
     // A table that the catalog of that cut does not have was dropped before, and its files are gone.
     let is_missing =
         |table: TableId, ts: Timestamp| ts > manifest.cut(table) && (ts > catalog_cut || known.contains(&table));
-    let mut reader = LogReader::of_files(env, dir, starts, places)?;
+    let mut reader = LogReader::of_files(env, dir, starts, places, end)?;
     let mut chunks: HashMap<TxnId, Vec<(TableId, FileId)>> = HashMap::new();
     let mut attached = BTreeSet::new();
     let mut epoch = 0;

@@ -204,7 +204,8 @@ impl Taking<'_> {
     fn write_manifest(&mut self, manifest: &ManifestSnapshot) -> Result<()> {
         let (name, bytes) = manifest.file(&self.core.env);
         let stored = self.destination.taken.name(&format!("{MANIFEST_PREFIX}{}", self.number), self.number);
-        self.destination.taken.put(&stored, &bytes)?;
+        let (core, cancel) = (self.core, self.cancel);
+        self.destination.taken.put(&stored, &bytes, &|| go_on(core, cancel))?;
         self.copied_bytes += bytes.len() as u64;
         let checksum = crc32c::crc32c(&bytes);
         self.entries.push(Entry { name, stored, bytes: bytes.len() as u64, checksum });
@@ -219,7 +220,8 @@ impl Taking<'_> {
         backup.entries = std::mem::take(&mut self.entries);
         assert!(!backup.entries.is_empty(), "a backup has a manifest at least");
         debug_assert!(has_each_once(&backup.entries), "a backup has each file of the database once");
-        self.destination.taken.finish(&backup)?;
+        let (core, cancel) = (self.core, self.cancel);
+        self.destination.taken.finish(&backup, &|| go_on(core, cancel))?;
         BackupStep::Done.reached();
         Ok(BackupSummary {
             number: backup.number,

@@ -10,10 +10,16 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle, ObjectStore};
 use weft_format::{Error, Result};
+
+use super::shelf::GoOn;
+
+/// How often who waits looks around.
+const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 struct State {
     waiting: VecDeque<(String, Vec<u8>)>,
@@ -52,11 +58,12 @@ impl Uploads {
     ///
     /// # Errors
     ///
-    /// What became of an earlier one.
-    pub(super) fn put(&self, name: String, bytes: Vec<u8>) -> Result<()> {
+    /// What became of an earlier one, or what `go_on` says.
+    pub(super) fn put(&self, name: String, bytes: Vec<u8>, go_on: GoOn<'_>) -> Result<()> {
         let mut state = self.queue.state.lock();
         while state.failed.is_none() && state.waiting.len() >= self.threads.len() {
-            self.queue.changed.wait(&mut state);
+            self.queue.changed.wait_timeout(&mut state, LOOK_AROUND);
+            go_on()?;
         }
         if let Some(error) = &state.failed {
             return Err(error.clone());
@@ -76,10 +83,11 @@ impl Uploads {
     }
 
     /// Waits until all have arrived; the first error.
-    pub(super) fn flush(&self) -> Result<()> {
+    pub(super) fn flush(&self, go_on: GoOn<'_>) -> Result<()> {
         let mut state = self.queue.state.lock();
         while state.failed.is_none() && (!state.waiting.is_empty() || state.travelling > 0) {
-            self.queue.changed.wait(&mut state);
+            self.queue.changed.wait_timeout(&mut state, LOOK_AROUND);
+            go_on()?;
         }
         let is_over = state.failed.is_some() || state.waiting.is_empty() && state.travelling == 0;
         assert!(is_over, "a list is created when all that it names has arrived");
@@ -89,8 +97,11 @@ impl Uploads {
 
 impl Drop for Uploads {
     fn drop(&mut self) {
-        // While a thread unwinds the machine may be gone (a simulated crash).
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            // The machine may be gone (a simulated crash): nobody is waited for.
+            self.queue.state.lock().has_ended = true;
+            self.queue.changed.notify_all();
+        } else {
             self.end();
         }
     }

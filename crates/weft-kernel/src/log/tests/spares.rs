@@ -167,6 +167,9 @@ impl Fs for Late {
     fn is_stream(&self, path: &Path) -> std::io::Result<bool> {
         self.fs.is_stream(path)
     }
+    fn rename_new(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        self.fs.rename_new(from, to)
+    }
     fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
         self.fs.rename(from, to)
     }

@@ -114,6 +114,9 @@ impl Fs for GatedFs {
         self.0.is_stream(path)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename_new(from, to)
+    }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.rename(from, to)
     }

@@ -162,6 +162,88 @@ fn of_two_backups_at_once_one_counts_and_the_other_says_so() {
 }
 
 #[test]
+fn commits_go_on_beside_it() {
+    let (place, store) = (Place::new("objects-commits"), Memory::new());
+    let engine = filled(&place);
+    let all = values(&engine);
+    let (other, count) = (engine.clone(), Mutex::new(0));
+    store.before(move |_, _| {
+        *count.lock() += 1;
+        put(&other, "t", 90, *count.lock()).unwrap();
+        Ok(())
+    });
+    let made = engine.backup(store.place(), None).unwrap();
+    *store.before.lock() = None;
+    assert!(engine.published() > made.timestamp, "there were commits after it");
+    let dir = place.at("restored");
+    restore(&Env::real(), store.place(), &dir, None).unwrap();
+    let restored = values(&open(&dir));
+    assert_eq!(restored[..90], all[..90]);
+    assert!(restored[90].is_some(), "commits of before its end are in it");
+}
+
+#[test]
+fn an_attempt_that_sleeps_while_its_number_is_taken_and_removed_does_not_count() {
+    let (place, store) = (Place::new("objects-sleeps"), Memory::new());
+    let engine = filled(&place);
+    let all = values(&engine);
+    // Before it looks, and between its look and the creation.
+    for sleeps_at in ["list", "create"] {
+        let (other, inner) = (engine.clone(), Arc::downgrade(&store));
+        let state = Mutex::new((false, false));
+        store.before(move |operation, name| {
+            let store = inner.upgrade().unwrap();
+            let mut state = state.lock();
+            state.0 |= name.contains("manifest");
+            if operation != sleeps_at || !state.0 || std::mem::replace(&mut state.1, true) {
+                return Ok(());
+            }
+            drop(state);
+            let before = store.before.lock().take();
+            let first = other.backup(BackupPlace::Objects(store.clone()), None).unwrap().number;
+            other.backup(BackupPlace::Objects(store.clone()), None).unwrap();
+            store.delete(&[format!("backup-{first}")]).unwrap();
+            *store.before.lock() = before;
+            Ok(())
+        });
+        let refused = engine.backup(store.place(), None).unwrap_err();
+        assert_eq!(refused.code(), Code::CannotConnectNow, "{sleeps_at}: {refused}");
+        *store.before.lock() = None;
+    }
+    check_all(&place, &store, &[(2, all.clone()), (4, all)]);
+}
+
+#[test]
+fn a_list_that_is_late_at_the_beginning_or_the_end_loses_nothing() {
+    let (place, store) = (Place::new("objects-later"), Memory::new());
+    let engine = filled(&place);
+    let mut expected = Vec::new();
+    for number in 1..=3 {
+        put(&engine, "t", 80, number).unwrap();
+        engine.checkpoint().unwrap();
+        expected.push((number.cast_unsigned(), values(&engine)));
+        engine.backup(store.place(), None).unwrap();
+    }
+    for late in ["backup-1", "backup-2"] {
+        for comes_at_the_end in [false, true] {
+            store.late.lock().push(late.into());
+            let inner = Arc::downgrade(&store);
+            store.before(move |operation, _| {
+                if operation == "create" && comes_at_the_end {
+                    inner.upgrade().unwrap().late.lock().clear();
+                }
+                Ok(())
+            });
+            let number = engine.backup(store.place(), None).unwrap().number;
+            *store.before.lock() = None;
+            store.late.lock().clear();
+            expected.push((number, values(&engine)));
+            check_all(&place, &store, &expected);
+        }
+    }
+}
+
+#[test]
 fn a_list_that_is_late_loses_nothing() {
     let (place, store) = (Place::new("objects-late"), Memory::new());
     let engine = filled(&place);
@@ -260,13 +342,10 @@ fn large_files_travel_in_pieces() {
     let checksum = taken.put_file(&place.at("source"), &stored, bytes.len() as u64, &|| Ok(())).unwrap();
     assert_eq!(checksum, crc32c::crc32c(&bytes));
     taken
-        .finish(&Backup {
-            number: 7,
-            parent: None,
-            begun_micros: 1,
-            timestamp: weft_format::Timestamp(1),
-            entries: vec![],
-        })
+        .finish(
+            &Backup { number: 7, parent: None, begun_micros: 1, timestamp: weft_format::Timestamp(1), entries: vec![] },
+            &|| Ok(()),
+        )
         .unwrap();
     assert_eq!(store.names().len(), 1 + 3, "three pieces and the list: {:?}", store.names());
     let entry = Entry { name: "t1-2.data".into(), stored, bytes: bytes.len() as u64, checksum };
