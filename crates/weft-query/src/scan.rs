@@ -37,7 +37,8 @@ use datafusion::prelude::SessionConfig;
 use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
-use weft_format::{Code, Error, Schema, TableId};
+use weft_format::document::FieldPath;
+use weft_format::{Code, DataType, Error, Schema, TableId};
 use weft_kernel::catalog::Documents;
 use weft_kernel::table::{
     LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with,
@@ -215,6 +216,27 @@ impl WeftScanExec {
     /// Whether it may be asked for fields of documents: what it gives are stored columns as they are now.
     pub(crate) fn reads_fields(&self) -> bool {
         self.read_at.is_none() && self.fields.is_empty()
+    }
+
+    /// The fields of documents that it gives behind its columns.
+    pub(crate) fn fields(&self) -> &[ScanField] {
+        &self.fields
+    }
+
+    /// What is at a place of what it gives, where that is documents, or values within them, as they are stored now.
+    pub(crate) fn document_at(&self, place: usize) -> Option<ScanField> {
+        if self.read_at.is_some() {
+            return None;
+        }
+        match place.checked_sub(self.projection.len()) {
+            Some(field) => self.fields.get(field).filter(|of| of.path.data_type == DataType::Jsonb).cloned(),
+            None => {
+                let column = self.projection[place];
+                let is_document = self.stored.columns.get(column)?.data_type == DataType::Jsonb;
+                let path = FieldPath { steps: Vec::new(), data_type: DataType::Jsonb };
+                is_document.then_some(ScanField { column, path })
+            }
+        }
     }
 
     /// The same leaf, not started: of its columns those at these places, and behind them fields of documents.
