@@ -96,7 +96,10 @@ impl<'a> Found<'a> {
         let call = below.expr()[place].expr.downcast_ref::<ScalarFunctionExpr>()?;
         let (_, element) = *ELEMENTS.iter().find(|(name, _)| call.fun().name() == *name)?;
         let [array] = call.args() else { return None };
-        let array = scan.document_at(array.downcast_ref::<Column>()?.index())?;
+        let array = scan.field_at(array.downcast_ref::<Column>()?.index())?;
+        if array.path.data_type != DataType::Jsonb {
+            return None;
+        }
         Some(Found { projection, unnest, below, scan, place, array, element })
     }
 

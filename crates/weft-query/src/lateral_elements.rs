@@ -4,7 +4,7 @@
 //!   FROM s, jsonb_array_elements(s.doc->'a') AS r
 //!     Lateral Inner, values [s.doc]                              Projection s.*, e AS r
 //!       s                                               ─▶         Unnest e
-//!       Unnest of jsonb_array_elements($outer0->'a')                 Projection s.*, jsonb_array_elements(doc->'a') AS e
+//!       Unnest of jsonb_array_elements($outer0->'a')                 Projection s.*, jsonb_array_elements(..) AS e
 //!                                                                      s
 //! ```
 //!

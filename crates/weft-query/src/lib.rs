@@ -43,6 +43,7 @@ mod error;
 mod exact;
 mod explain;
 mod extremes;
+mod field_conditions;
 mod fields;
 mod forecast;
 mod frame_bounds;

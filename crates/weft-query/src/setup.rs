@@ -37,6 +37,7 @@ use super::crossed::KeptKeys;
 use super::document_fields::DocumentFields;
 use super::element_fields::ElementFields;
 use super::extremes;
+use super::field_conditions::FieldConditions;
 use super::frames::{self, Frames};
 use super::functions;
 use super::inferred::SafeInference;
@@ -190,7 +191,9 @@ fn before(rule: &PhysicalRule) -> Vec<PhysicalRule> {
         () if rule.name() == EnsureRequirements::new().name() => vec![Arc::new(PlainInputs)],
         () if rule.name() == ProjectionPushdown::new().name() => vec![Arc::new(OpenFilters)],
         // Projections are where they stay.
-        () if rule.name() == EnsureCooperative::new().name() => vec![Arc::new(DocumentFields), Arc::new(ElementFields)],
+        () if rule.name() == EnsureCooperative::new().name() => {
+            vec![Arc::new(DocumentFields), Arc::new(ElementFields), Arc::new(FieldConditions)]
+        }
         () => Vec::new(),
     }
 }

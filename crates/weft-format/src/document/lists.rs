@@ -10,7 +10,7 @@
 //! 1. A list has one value for every element, in their order: lists of two paths below one array go side by side.
 //! 2. What is below the elements is read from its own streams when nothing on the way was kept as text, and the path
 //!    goes into one array only; else arrays are assembled and looked through.
-//! 3. Where the path says that an array has to be there, anything else is an error, and of the rows that are wanted only.
+//! 3. Where the path says that an array has to be there, anything else is an error, in the rows that are wanted alone.
 
 use std::sync::Arc;
 

@@ -18,8 +18,8 @@ pub enum FieldStep {
     Either(Box<str>),
     /// All elements of an array: what UNNEST asks for.
     Elements,
-    /// The same of what has to be an array where it is there: what `jsonb_array_elements` asks for. Anything else raises
-    /// its error.
+    /// The same of what has to be an array where it is there: what `jsonb_array_elements` asks for. Anything else
+    /// raises its error.
     ArrayElements,
 }
 

@@ -176,3 +176,107 @@ fn what_is_no_array_raises_an_error_unless_it_was_left_out() {
     session.execute("DELETE FROM s WHERE id = 9001").unwrap();
     session.execute(&max("")).unwrap();
 }
+
+/// A table in key order, of which each file has a stretch of numbers.
+fn ordered() -> (Fixture, Session) {
+    let fixture = fixture_with(EngineOptions { workers: 0, row_table_bytes: 20_000, ..EngineOptions::default() });
+    let mut session = fixture.db.session();
+    session.set("engine", "query").unwrap();
+    session.execute("CREATE TABLE o (id int PRIMARY KEY, doc jsonb)").unwrap();
+    for stretch in 0..5 {
+        session
+            .execute(&format!(
+                r#"INSERT INTO o SELECT g, jsonb_build_object('n', g, 's', 's' || (100000 + g), 'b', g < 900,
+                     'o', jsonb_build_object('f', g * 0.25))
+                     FROM generate_series({0} * 300, {0} * 300 + 299) AS s (g)"#,
+                stretch
+            ))
+            .unwrap();
+        fixture.db.kernel().checkpoint().unwrap();
+        fixture.db.kernel().run_jobs().unwrap();
+    }
+    (fixture, session)
+}
+
+/// How many blocks an execution skipped.
+fn skipped(session: &mut Session, sql: &str) -> u64 {
+    let shown = show(&session.execute(&format!("EXPLAIN ANALYZE {sql}")).unwrap().pop().unwrap());
+    let (_, after) = shown.split_once("blocks_pruned=").unwrap_or_else(|| panic!("{shown}"));
+    after.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn blocks_are_skipped_by_conditions_on_documents() {
+    let (_fixture, mut session) = ordered();
+    // The condition, how many rows satisfy it, and whether blocks are skipped.
+    for (condition, count, skips) in [
+        ("(doc->>'n')::int < 100", 100, true),
+        ("1400 <= (doc->>'n')::bigint", 100, true),
+        ("(doc->>'n')::int = 700 AND doc->>'s' <> 'x'", 1, true),
+        ("doc->>'s' = 's100700'", 1, true),
+        ("doc->>'s' > 's101490'", 9, true),
+        ("doc->>'nothing' IS NOT NULL", 0, true),
+        ("doc->'n' IS NULL", 0, true),
+        ("doc->>'n' IS NOT NULL", 1500, false),
+        (r#"doc @> '{"n": 5}'"#, 1, true),
+        (r#"doc @> '{"o": {"f": 1.25}}'"#, 1, true),
+        (r#"doc @> '{"b": false}'"#, 600, true),
+        (r#"doc @> '{"s": "s100003"}'"#, 1, true),
+        ("(doc->>'n')::numeric < 10", 10, false),
+    ] {
+        let sql = format!("SELECT count(*) FROM o WHERE {condition}");
+        assert_eq!(rows(&mut session, &sql), count.to_string(), "{condition}");
+        assert_eq!(skipped(&mut session, &sql) > 0, skips, "{condition}: {}", plan(&mut session, &sql));
+    }
+    for (condition, told) in [
+        ("(doc->>'n')::int < 9 AND 's2' <> doc->>'s'", "told=[doc->>'n' < 9 AND doc->>'s' <> 's2']"),
+        (r#"doc @> '{"o": {"f": 1.5}, "n": null, "s": "x"}'"#, "told=[doc->'o'->>'f' = 1.5 AND doc->>'s' = 'x']"),
+    ] {
+        let shown = plan(&mut session, &format!("SELECT id FROM o WHERE {condition}"));
+        assert!(shown.contains(told), "{shown}");
+    }
+}
+
+#[test]
+fn a_cast_raises_its_error_in_blocks_that_a_condition_could_skip() {
+    let (fixture, mut session) = ordered();
+    let sql = "SELECT count(*) FROM o WHERE (doc->>'n')::int < 100";
+    for wrong in [r#""abc""#, "1.5", "3000000000", "{}", "true", "[700]"] {
+        session.execute(&format!(r#"UPDATE o SET doc = '{{"n": {wrong}}}' WHERE id = 1450"#)).unwrap();
+        for _ in 0..2 {
+            assert!(session.execute(sql).is_err(), "{wrong}");
+            fixture.db.kernel().checkpoint().unwrap();
+            fixture.db.kernel().run_jobs().unwrap();
+        }
+    }
+    for fine in ["null", r#""1450""#, "-7", "1450"] {
+        session.execute(&format!(r#"UPDATE o SET doc = '{{"n": {fine}}}' WHERE id = 1450"#)).unwrap();
+        let expected = if fine == "-7" { "101" } else { "100" };
+        for _ in 0..2 {
+            assert_eq!(rows(&mut session, sql), expected, "{fine}");
+            fixture.db.kernel().checkpoint().unwrap();
+            fixture.db.kernel().run_jobs().unwrap();
+        }
+    }
+}
+
+#[test]
+fn conditions_on_random_documents_leave_what_they_left() {
+    for seed in 21..23 {
+        let (_fixture, mut session) = documents(seed);
+        let mut random = Random(seed);
+        for _ in 0..60 {
+            let operator = random.one_of(&["=", "<>", "<", "<=", ">", ">="]);
+            let field = random.one_of(&["doc->>'n'", "doc->>'a'", "doc->'a'->>'x'", "doc->>'nothing'"]);
+            let condition = match random.below(4) {
+                0 => format!("{field} IS {}NULL", random.one_of(&["", "NOT "])),
+                1 => format!("doc @> '{{\"n\": {}}}'", random.scalar()),
+                _ => format!("{field} {operator} '{}'", random.scalar().trim_matches('"')),
+            };
+            // The same, of which a scan is told nothing.
+            let hidden = condition.replacen("doc", "coalesce(doc, NULL::jsonb)", 1);
+            let [told, hidden] = [&condition, &hidden].map(|of| format!("SELECT count(*), sum(id) FROM s WHERE {of}"));
+            assert_eq!(rows(&mut session, &told), rows(&mut session, &hidden), "seed {seed}: {told}");
+        }
+    }
+}
