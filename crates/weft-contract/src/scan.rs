@@ -87,6 +87,9 @@ pub struct FieldTest {
     pub field: ScanField,
     /// What is said of its value; the predicate's column means nothing.
     pub predicate: Predicate,
+    /// The type of integers that its text is cast to where it is tested: rows for which that is an error are wanted,
+    /// too.
+    pub cast: Option<weft_format::DataType>,
 }
 
 /// The Arrow schema of a scan that returns fields behind the columns of its projection.

@@ -108,7 +108,7 @@ fn read_by(projection: &ProjectionExec, scan: &WeftScanExec) -> Result<Option<Ar
 }
 
 /// The column of the scan, and where in its documents an expression's value is.
-fn field_of(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, FieldPath)> {
+pub(super) fn field_of(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, FieldPath)> {
     let mut steps: Vec<FieldStep> = Vec::new();
     let mut at = expr;
     let mut data_type = None;

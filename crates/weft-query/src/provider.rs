@@ -224,6 +224,7 @@ impl TableProvider for WeftTable {
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
             fields: Arc::new([]),
+            tests: Arc::new([]),
             conditions: Arc::new(conditions),
             partition_count: partition_count(rows, target),
             rows_estimated: rows,

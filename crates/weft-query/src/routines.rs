@@ -85,6 +85,14 @@ pub(super) fn step_into_document(func: &ScalarUDF) -> Option<&routines::Signatur
     func.inner().downcast_ref::<Function>()?.step_into_document()
 }
 
+/// The routine that a function is, when its arguments were looked at.
+pub(super) fn routine_of(func: &ScalarUDF) -> Option<&Routine> {
+    match &func.inner().downcast_ref::<Function>()?.how {
+        How::Bound(signature) => Some(&signature.routine),
+        _ => None,
+    }
+}
+
 /// A cast as weft-expr does it.
 pub(super) fn cast_to(expr: Expr, to: DataType) -> Expr {
     if let Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) = &expr

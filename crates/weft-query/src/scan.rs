@@ -37,10 +37,11 @@ use datafusion::prelude::SessionConfig;
 use futures::Stream;
 use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
-use weft_format::{Code, Error, Schema, TableId};
+use weft_format::document::FieldPath;
+use weft_format::{Code, DataType, Error, Schema, TableId};
 use weft_kernel::catalog::Documents;
 use weft_kernel::table::{
-    LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with,
+    FieldTest, LayerScan, Partition, ReadView, ScanField, ScanMetrics, ScanOutput, ScanRequest, scan_schema_with,
 };
 use weft_sql::Binding;
 use weft_sql::queries::ReadAt;
@@ -49,6 +50,7 @@ use super::apply::cache::Caches;
 use super::conditions::Conditions;
 use super::error::wrap;
 use super::held::with_own_texts;
+use super::pushdown::describe_about;
 use super::versions;
 
 /// Rows per batch.
@@ -111,6 +113,8 @@ pub(crate) struct WeftScanExec {
     projection: Arc<[usize]>,
     /// Values within documents, behind the columns of the projection.
     fields: Arc<[ScanField]>,
+    /// What an operator above tests of values within documents.
+    tests: Arc<[FieldTest]>,
     conditions: Arc<Conditions>,
     rows_estimated: u64,
     bytes_estimated: u64,
@@ -136,6 +140,7 @@ pub(crate) struct Leaf {
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
     pub(crate) fields: Arc<[ScanField]>,
+    pub(crate) tests: Arc<[FieldTest]>,
     pub(crate) conditions: Arc<Conditions>,
     pub(crate) partition_count: usize,
     pub(crate) rows_estimated: u64,
@@ -164,6 +169,7 @@ impl WeftScanExec {
             stored: leaf.stored,
             projection: leaf.projection,
             fields: leaf.fields,
+            tests: leaf.tests,
             conditions: leaf.conditions,
             rows_estimated: leaf.rows_estimated,
             bytes_estimated: leaf.bytes_estimated,
@@ -187,24 +193,35 @@ impl WeftScanExec {
 
     /// The same leaf, not started.
     fn fresh(&self) -> WeftScanExec {
-        self.reading((*self.projection).into(), Arc::clone(&self.fields))
+        WeftScanExec::new(self.leaf())
     }
 
     /// The same leaf with other columns and fields, not started.
     fn reading(&self, projection: Arc<[usize]>, fields: Arc<[ScanField]>) -> WeftScanExec {
-        WeftScanExec::new(Leaf {
+        WeftScanExec::new(Leaf { projection, fields, ..self.leaf() })
+    }
+
+    /// What the leaf is made from.
+    fn leaf(&self) -> Leaf {
+        Leaf {
             table: self.table,
             read_at: self.read_at,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
-            projection,
-            fields,
+            projection: Arc::clone(&self.projection),
+            fields: Arc::clone(&self.fields),
+            tests: Arc::clone(&self.tests),
             conditions: Arc::clone(&self.conditions),
             partition_count: self.properties.partitioning.partition_count(),
             rows_estimated: self.rows_estimated,
             bytes_estimated: self.bytes_estimated,
             kept_share: self.kept_share,
-        })
+        }
+    }
+
+    /// The same leaf, not started, that is told what is tested above it.
+    pub(crate) fn told(&self, tests: Vec<FieldTest>) -> WeftScanExec {
+        WeftScanExec::new(Leaf { tests: tests.into(), ..self.leaf() })
     }
 
     /// The ordinals of the columns that it gives.
@@ -215,6 +232,27 @@ impl WeftScanExec {
     /// Whether it may be asked for fields of documents: what it gives are stored columns as they are now.
     pub(crate) fn reads_fields(&self) -> bool {
         self.read_at.is_none() && self.fields.is_empty()
+    }
+
+    /// The fields of documents that it gives behind its columns.
+    pub(crate) fn fields(&self) -> &[ScanField] {
+        &self.fields
+    }
+
+    /// What is at a place of what it gives, where that is documents, or values within them, as they are stored now.
+    pub(crate) fn field_at(&self, place: usize) -> Option<ScanField> {
+        if self.read_at.is_some() {
+            return None;
+        }
+        match place.checked_sub(self.projection.len()) {
+            Some(field) => self.fields.get(field).filter(|of| !of.path.is_list()).cloned(),
+            None => {
+                let column = self.projection[place];
+                let is_document = self.stored.columns.get(column)?.data_type == DataType::Jsonb;
+                let path = FieldPath { steps: Vec::new(), data_type: DataType::Jsonb };
+                is_document.then_some(ScanField { column, path })
+            }
+        }
     }
 
     /// The same leaf, not started: of its columns those at these places, and behind them fields of documents.
@@ -282,7 +320,7 @@ impl WeftScanExec {
         };
         let started = match self.read_at {
             None => binding.views.get(&self.table).map(|(table, view)| {
-                let documents = Documents { fields: self.fields.to_vec(), tests: Vec::new() };
+                let documents = Documents { fields: self.fields.to_vec(), tests: self.tests.to_vec() };
                 table.scan_by_path(request(view), documents, &tests.told, binding.settings.column_paths)
             }),
             Some(read_at) => binding.past.get(&(self.table, read_at)).and_then(|past| {
@@ -359,7 +397,11 @@ impl DisplayAs for WeftScanExec {
             let fields: Vec<String> = self.fields.iter().map(field).collect();
             write!(f, ", fields=[{}]", fields.join(", "))?;
         }
-        let (predicates, told) = self.conditions.describe();
+        let (predicates, mut told) = self.conditions.describe();
+        told.extend(self.tests.iter().map(|FieldTest { field, predicate, .. }| {
+            let name = format!("{}{}", self.stored.columns[field.column].name, field.path);
+            describe_about(predicate, &name, field.path.data_type)
+        }));
         if !predicates.is_empty() {
             write!(f, ", predicates=[{}]", predicates.join(" AND "))?;
         }

@@ -35,10 +35,13 @@ use super::bit_aggregates;
 use super::catalog;
 use super::crossed::KeptKeys;
 use super::document_fields::DocumentFields;
+use super::element_fields::ElementFields;
 use super::extremes;
+use super::field_conditions::FieldConditions;
 use super::frames::{self, Frames};
 use super::functions;
 use super::inferred::SafeInference;
+use super::lateral_elements::LateralElements;
 use super::lengths::bounded;
 use super::membership::Applies;
 use super::open_filters::OpenFilters;
@@ -182,20 +185,24 @@ pub(super) fn session_state(
     state
 }
 
-/// A rule of ours that runs right before one of the engine's.
-fn before(rule: &PhysicalRule) -> Option<PhysicalRule> {
+/// Rules of ours that run right before one of the engine's.
+fn before(rule: &PhysicalRule) -> Vec<PhysicalRule> {
     match () {
-        () if rule.name() == EnsureRequirements::new().name() => Some(Arc::new(PlainInputs)),
-        () if rule.name() == ProjectionPushdown::new().name() => Some(Arc::new(OpenFilters)),
+        () if rule.name() == EnsureRequirements::new().name() => vec![Arc::new(PlainInputs)],
+        () if rule.name() == ProjectionPushdown::new().name() => vec![Arc::new(OpenFilters)],
         // Projections are where they stay.
-        () if rule.name() == EnsureCooperative::new().name() => Some(Arc::new(DocumentFields)),
-        () => None,
+        () if rule.name() == EnsureCooperative::new().name() => {
+            vec![Arc::new(DocumentFields), Arc::new(ElementFields), Arc::new(FieldConditions)]
+        }
+        () => Vec::new(),
     }
 }
 
 /// The optimizer's rules, with some of ours in place of its own.
 fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
+    // Before conditions are moved.
+    rules.insert(0, Arc::new(LateralElements));
     for rule in &mut rules {
         if rule.name() == KeptKeys::default().name() {
             *rule = Arc::new(KeptKeys::default());

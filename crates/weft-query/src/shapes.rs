@@ -66,6 +66,7 @@ const REUSABLE: &[&str] = &[
     "LateralExec",
     "OneByOneExec",
     "StopExec",
+    "UnnestExec",
     "BoundedWindowAggExec",
     "WindowAggExec",
     "EmptyExec",

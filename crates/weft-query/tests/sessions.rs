@@ -4,6 +4,8 @@
 
 #[path = "sessions/bulk_tests.rs"]
 mod bulk_tests;
+#[path = "sessions/document_tests.rs"]
+mod document_tests;
 #[path = "sessions/fixture.rs"]
 mod fixture;
 #[path = "sessions/index_tests.rs"]

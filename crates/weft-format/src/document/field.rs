@@ -29,7 +29,7 @@ impl FieldPath {
     /// The values of documents in texts, as rows that are no columns yet have them.
     pub fn of_texts<'a>(&self, texts: impl Iterator<Item = Option<&'a str>>) -> Result<FieldValues> {
         if self.is_list() {
-            let mut builder = ListBuilder::new(self.data_type)?;
+            let mut builder = ListBuilder::new(self)?;
             texts.for_each(|text| self.take(text, &mut builder));
             return builder.finish();
         }
@@ -55,7 +55,7 @@ impl FieldPath {
     /// The values of documents in a block of texts, in the rows that are wanted.
     pub(crate) fn of_block(&self, texts: &Block, wanted: Option<&Mask>) -> Result<FieldValues> {
         if self.is_list() {
-            let mut builder = ListBuilder::new(self.data_type)?;
+            let mut builder = ListBuilder::new(self)?;
             self.take_block(texts, wanted, &mut builder);
             return builder.finish();
         }

@@ -47,7 +47,7 @@ pub(crate) enum Elements {
     /// There is nothing whose elements could be.
     Missing,
     /// There is something, but no array.
-    Other,
+    Other { is_object: bool },
     /// They were given out.
     Given,
 }
@@ -60,20 +60,21 @@ pub(crate) fn each_element<'a>(
     others: &mut usize,
     each: &mut dyn FnMut(Option<&'a str>),
 ) -> Elements {
-    let at = steps.iter().position(|step| *step == FieldStep::Elements).unwrap_or(steps.len());
+    let at = steps.iter().position(FieldStep::is_elements).unwrap_or(steps.len());
     let (before, after) = (&steps[..at], steps.get(at + 1..).unwrap_or(&[]));
     let Some(array) = follow(text, before) else { return Elements::Missing };
     let mut walker = Walker::new(array);
-    if walker.part() != Some(Part::Array) {
-        return Elements::Other;
+    let part = walker.part();
+    if part != Some(Part::Array) {
+        return Elements::Other { is_object: part == Some(Part::Object) };
     }
-    let is_last = !after.contains(&FieldStep::Elements);
+    let is_last = !after.iter().any(FieldStep::is_elements);
     let mut is_first = true;
     while walker.element(std::mem::take(&mut is_first)) == Some(true) {
         let Some(element) = walker.skip() else { break };
         if is_last {
             each(follow(element, after));
-        } else if matches!(each_element(element, after, others, each), Elements::Other) {
+        } else if matches!(each_element(element, after, others, each), Elements::Other { .. }) {
             *others += 1;
         }
     }

@@ -10,6 +10,7 @@
 //! 1. A list has one value for every element, in their order: lists of two paths below one array go side by side.
 //! 2. What is below the elements is read from its own streams when nothing on the way was kept as text, and the path
 //!    goes into one array only; else arrays are assembled and looked through.
+//! 3. Where the path says that an array has to be there, anything else is an error, in the rows that are wanted alone.
 
 use std::sync::Arc;
 
@@ -26,9 +27,8 @@ use crate::document::path::{FieldPath, FieldStep};
 use crate::document::plan::PlanNode;
 use crate::document::sources::{Source, read_rows};
 use crate::document::values::{FieldBuilder, FieldValues, Found, Take};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::mask::Mask;
-use crate::types::DataType;
 
 /// Collects lists.
 pub(crate) struct ListBuilder {
@@ -39,12 +39,26 @@ pub(crate) struct ListBuilder {
     is_there: Vec<bool>,
     /// What is there, but no array.
     others: usize,
+    /// Whether that is an error.
+    is_strict: bool,
+    /// What of this kind was there first.
+    refused: Option<&'static str>,
 }
 
 impl ListBuilder {
-    pub(crate) fn new(data_type: DataType) -> Result<ListBuilder> {
-        let values = FieldBuilder::new(data_type)?;
-        Ok(ListBuilder { values, count: 0, ends: vec![0], is_there: Vec::new(), others: 0 })
+    pub(crate) fn new(path: &FieldPath) -> Result<ListBuilder> {
+        let values = FieldBuilder::new(path.data_type)?;
+        let first = path.steps.iter().find(|step| step.is_elements());
+        let is_strict = first == Some(&FieldStep::ArrayElements);
+        Ok(ListBuilder { values, count: 0, ends: vec![0], is_there: Vec::new(), others: 0, is_strict, refused: None })
+    }
+
+    /// Notes what is there and is no array.
+    fn other(&mut self, is_object: bool) {
+        self.others += 1;
+        if self.is_strict {
+            self.refused.get_or_insert(if is_object { "an object" } else { "a scalar" });
+        }
     }
 
     fn end_row(&mut self, is_there: bool) {
@@ -53,6 +67,10 @@ impl ListBuilder {
     }
 
     pub(crate) fn finish(self) -> Result<FieldValues> {
+        if let Some(what) = self.refused {
+            let message = format!("cannot extract elements from {what}");
+            return Err(Error::new(Code::InvalidParameterValue, message));
+        }
         if i32::try_from(self.count).is_err() {
             return Err(Error::internal(format!("a list of {} elements is asked of one block", self.count)));
         }
@@ -81,7 +99,9 @@ impl Take for ListBuilder {
             *count += 1;
             values.push(value.map_or(Found::Missing, Found::Text));
         });
-        self.others += usize::from(matches!(found, Elements::Other));
+        if let Elements::Other { is_object } = found {
+            self.other(is_object);
+        }
         self.end_row(matches!(found, Elements::Given));
         true
     }
@@ -93,7 +113,7 @@ impl Take for ListBuilder {
 
 /// The lists of some documents, in the rows that are wanted.
 pub(crate) fn lists(documents: &Documents<'_>, path: &FieldPath, wanted: Option<&Mask>) -> Result<FieldValues> {
-    let mut builder = ListBuilder::new(path.data_type)?;
+    let mut builder = ListBuilder::new(path)?;
     let Some(mut reader) = ListReader::find(documents, &path.steps) else {
         let sources = Source::find(&documents.plan.root, &path.steps);
         read_rows(documents, &sources, wanted, &mut builder)?;
@@ -142,7 +162,7 @@ fn go<'a>(documents: &Documents<'_>, mut node: &'a PlanNode, keys: &[FieldStep])
 impl<'a> ListReader<'a> {
     /// None where lists have to be looked for in texts (2).
     fn find(documents: &'a Documents<'a>, steps: &[FieldStep]) -> Option<ListReader<'a>> {
-        let at = steps.iter().position(|step| *step == FieldStep::Elements)?;
+        let at = steps.iter().position(FieldStep::is_elements)?;
         if !steps[at + 1..].iter().all(|step| matches!(step, FieldStep::Key(_))) {
             return None;
         }
@@ -163,7 +183,9 @@ impl<'a> ListReader<'a> {
                 Level::Tag(Tag::Array) => {}
                 level => {
                     let is_empty = level == Level::Tag(Tag::EmptyArray);
-                    lists.others += usize::from(matches!(level, Level::Tag(_)) && !is_empty);
+                    if matches!(level, Level::Tag(_)) && !is_empty {
+                        lists.other(matches!(level, Level::Tag(Tag::Object | Tag::EmptyObject)));
+                    }
                     lists.end_row(is_empty);
                     return Ok(());
                 }

@@ -58,7 +58,7 @@ pub(crate) use front::attach_front;
 pub use levels::Tag;
 pub(crate) use limit::COLUMNS_MAX;
 pub use path::{FieldPath, FieldStep};
-pub(crate) use prune::may_match;
+pub(crate) use prune::{casts_all, may_match};
 pub use read::PathStatistics;
 pub(crate) use read::{assemble, assemble_row, statistics};
 pub use schema::DocumentSchema;

@@ -16,8 +16,18 @@ pub enum FieldStep {
     Index(i64),
     /// Either, by what the value is: a step of `#>`.
     Either(Box<str>),
-    /// All elements of an array: what `jsonb_array_elements` and UNNEST ask for.
+    /// All elements of an array: what UNNEST asks for.
     Elements,
+    /// The same of what has to be an array where it is there: what `jsonb_array_elements` asks for. Anything else
+    /// raises its error.
+    ArrayElements,
+}
+
+impl FieldStep {
+    /// Whether it goes to all elements of an array.
+    pub(crate) fn is_elements(&self) -> bool {
+        matches!(self, FieldStep::Elements | FieldStep::ArrayElements)
+    }
 }
 
 /// The path of a field within documents, and the type that its values are wanted in.
@@ -34,7 +44,8 @@ pub enum FieldStep {
 /// error for them asks for text then.
 ///
 /// With a step of [`FieldStep::Elements`] a row has a list: one value for each element, NULL where it is not there.
-/// What is there but no array gives no list, and is counted. Of arrays within elements the elements are side by side.
+/// What is there but no array gives no list, and is counted, or is an error ([`FieldStep::ArrayElements`]). Of arrays
+/// within elements the elements are side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     /// From the document.
@@ -52,7 +63,7 @@ impl fmt::Display for FieldPath {
             match step {
                 FieldStep::Key(key) | FieldStep::Either(key) => write!(f, "{arrow}'{}'", key.replace('\'', "''"))?,
                 FieldStep::Index(at) => write!(f, "{arrow}{at}")?,
-                FieldStep::Elements => f.write_str("[*]")?,
+                FieldStep::Elements | FieldStep::ArrayElements => f.write_str("[*]")?,
             }
         }
         Ok(())
@@ -67,7 +78,7 @@ impl FieldPath {
 
     /// Whether its values are lists, one for each row: those of the elements of an array.
     pub fn is_list(&self) -> bool {
-        self.steps.contains(&FieldStep::Elements)
+        self.steps.iter().any(FieldStep::is_elements)
     }
 
     /// The Arrow type of its values.

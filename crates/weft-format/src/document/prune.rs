@@ -9,6 +9,7 @@
 //! 1. No is certain, yes is not. What was kept as text, on the way or at the path, may be anything.
 //! 2. Values of other kinds than the path's type are NULL, which satisfies no comparison ([`FieldPath`]).
 //! 3. Bounds are those of all values, whatever was deleted since.
+//! 4. Where the value's text is cast, a block in which a cast might raise an error is not skipped ([`casts_all`]).
 
 use crate::document::cursor::Documents;
 use crate::document::decimal::{Decimal, Form};
@@ -44,6 +45,42 @@ pub(crate) fn may_match(documents: &Documents<'_>, path: &FieldPath, predicate: 
     let stream = &documents.front.streams[node.streams.start];
     let found = Values { stream, rows: documents.front.rows };
     found.count(Tag::Raw) > 0 || found.may_match(path.data_type, predicate)
+}
+
+/// Whether the texts of all values of a field can be cast to a type of integers: no cast raises an error.
+pub(crate) fn casts_all(documents: &Documents<'_>, path: &FieldPath, to: DataType) -> bool {
+    let (Some(least), Some(greatest)) = (match to {
+        DataType::SmallInt => (Some(i64::from(i16::MIN)), Some(i64::from(i16::MAX))),
+        DataType::Integer => (Some(i64::from(i32::MIN)), Some(i64::from(i32::MAX))),
+        DataType::BigInt => (Some(i64::MIN), Some(i64::MAX)),
+        _ => (None, None),
+    }) else {
+        return false;
+    };
+    let mut node = &documents.plan.root;
+    for step in &path.steps {
+        let FieldStep::Key(key) = step else { return false };
+        if count(documents, node, Tag::Raw) > 0 {
+            return false;
+        }
+        match node.member(key) {
+            Some(member) => node = member,
+            // All of them are NULL.
+            None => return node.rest.is_none(),
+        }
+    }
+    if !node.has_stream {
+        return false;
+    }
+    let stream = &documents.front.streams[node.streams.start];
+    let all: u32 = stream.counts.iter().sum();
+    let [nulls, numbers] = [Tag::Null, Tag::Number].map(|tag| stream.counts[tag as usize]);
+    let is_plain = all == nulls + numbers;
+    let Some(column) = stream.columns[0].as_ref().filter(|_| numbers > 0) else { return is_plain };
+    let is_whole = column.form == Form::Fixed(0);
+    is_plain
+        && is_whole
+        && matches!(column.bounds, Bounds::Numbers((min, _), (max, _)) if min >= least && max <= greatest)
 }
 
 fn count(documents: &Documents<'_>, node: &PlanNode, tag: Tag) -> u32 {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::bloom::hash_bytes;
 use crate::document::{
     COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
-    assemble_row, check, element_numbers, encode_documents, may_match, statistics,
+    assemble_row, casts_all, check, element_numbers, encode_documents, may_match, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
@@ -177,6 +177,21 @@ impl ColumnTable {
             return Ok(true);
         }
         self.with_documents(cache, (column, block), |documents| Ok(may_match(documents, path, predicate)))
+    }
+
+    /// Whether the texts of a field in all rows of a block can be cast to a type of integers without an error, by what
+    /// the front of its documents says; true is certain.
+    pub fn field_casts_all(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        path: &FieldPath,
+        to: DataType,
+    ) -> Result<bool> {
+        if !self.is_documents(column, block) {
+            return Ok(false);
+        }
+        self.with_documents(cache, (column, block), |documents| Ok(casts_all(documents, path, to)))
     }
 
     /// The numbers at `within` in all elements of the arrays at `array`, in every row of a block, from their column

@@ -66,7 +66,7 @@ impl TableRef {
                 return Ok(output);
             }
         }
-        match documents.fields.is_empty() {
+        match documents.fields.is_empty() && documents.tests.is_empty() {
             true => self.scan_known(request, known),
             false => self.scan_fields_where(request, documents.fields, documents.tests, known),
         }

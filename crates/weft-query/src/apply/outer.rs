@@ -117,12 +117,16 @@ pub(crate) fn as_parameters(plan: LogicalPlan, number: u32) -> Result<LogicalPla
     })
 }
 
+/// The place of an outer value that a parameter stands for.
+pub(crate) fn outer_place(id: &str) -> Option<usize> {
+    id.strip_prefix(PREFIX)?.parse().ok()
+}
+
 /// The plan in which outer values are parameters behind the statement's own.
 pub(crate) fn numbered(plan: LogicalPlan, own: usize) -> Result<LogicalPlan> {
     replaced(plan, &mut |expr| {
         let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
-        let place = placeholder.id.strip_prefix(PREFIX).and_then(|place| place.parse::<usize>().ok());
-        let Some(place) = place else { return Ok(Transformed::no(expr)) };
+        let Some(place) = outer_place(&placeholder.id) else { return Ok(Transformed::no(expr)) };
         let id = format!("${}", own + place + 1);
         Ok(Transformed::yes(Expr::Placeholder(Placeholder { id, field: placeholder.field.clone() })))
     })

@@ -108,3 +108,54 @@ fn lists_of_sensors_are_read_from_two_streams() {
         1 + readings.div_ceil(crate::encoding::BLOCK_ROWS) + (readings + 300).div_ceil(crate::encoding::BLOCK_ROWS);
     assert_eq!(loaded.borrow().len(), pieces, "the front, levels and numbers");
 }
+
+/// What the same path says of what has to be arrays; the first row that has something else.
+fn refusal<'a>(path: &FieldPath, texts: impl Iterator<Item = Option<&'a str>>) -> Option<&'static str> {
+    let of_array = FieldPath { steps: path.steps[..1].to_vec(), data_type: DataType::Jsonb };
+    let arrays = of_array.of_texts(texts).unwrap();
+    let refused = arrays.array.as_string::<i64>().iter().flatten().find(|text| !text.starts_with('['))?;
+    Some(if refused.starts_with('{') { "an object" } else { "a scalar" })
+}
+
+#[test]
+fn what_is_no_array_is_refused_where_one_has_to_be() {
+    let mut outcomes = [0, 0, 0];
+    for seed in 0..150 {
+        let rows = [1, 2, 4, 40][seed as usize % 4];
+        let texts = documents(seed, rows, 2 + seed as usize % 4);
+        let refs: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        if refs.iter().all(Option::is_none) {
+            continue;
+        }
+        let stored = Stored::new(&refs, [MANY_COLUMNS, 9, 30][seed as usize % 3]);
+        let mut mask = Mask::none(rows);
+        (0..rows).filter(|row| row % 3 != 1).for_each(|row| mask.set(row));
+        let some = || (0..rows).filter(|&row| mask.get(row)).map(|row| refs[row]);
+        for path in ["a.*", "a.*.b", "b.*.a.c", "c.*.nothing", "nothing.*"] {
+            let lenient = FieldPath { steps: steps(path), data_type: DataType::Text };
+            let mut strict = lenient.clone();
+            strict.steps[1] = FieldStep::ArrayElements;
+            let cases = [
+                (strict.of_texts(refs.iter().copied()), refusal(&lenient, refs.iter().copied()), None),
+                (stored.read(|of| strict.of_documents(of, None)), refusal(&lenient, refs.iter().copied()), None),
+                (strict.of_texts(some()), refusal(&lenient, some()), Some(&mask)),
+                (stored.read(|of| strict.of_documents(of, Some(&mask))), refusal(&lenient, some()), Some(&mask)),
+            ];
+            for (found, refused, mask) in cases {
+                match (found, refused) {
+                    (Ok(found), None) => {
+                        let expected = stored.read(|of| lenient.of_documents(of, mask)).unwrap();
+                        same(&found, &expected, &format!("seed {seed}: {path}"), |_| None);
+                        outcomes[0] += 1;
+                    }
+                    (Err(error), Some(what)) => {
+                        assert_eq!(error.message(), format!("cannot extract elements from {what}"));
+                        outcomes[if what == "an object" { 1 } else { 2 }] += 1;
+                    }
+                    (found, refused) => panic!("seed {seed}: {path}: {found:?} instead of {refused:?}"),
+                }
+            }
+        }
+    }
+    assert!(outcomes.iter().all(|&count| count > 50), "{outcomes:?}");
+}

@@ -196,7 +196,7 @@ fn keys_where(txn: &Transaction, table: &TableRef, tests: Vec<FieldTest>) -> (Ve
 
 fn test_of(keys: &[&str], data_type: DataType, op: CompareOp, value: Value) -> FieldTest {
     let field = ScanField { column: 1, path: FieldPath::of_keys(keys, data_type) };
-    FieldTest { field, predicate: Predicate::Compare { column: 0, op, value } }
+    FieldTest { field, predicate: Predicate::Compare { column: 0, op, value }, cast: None }
 }
 
 /// Rows whose times rise with their keys, so that each file has a stretch of them; some have moved into row tables

@@ -26,10 +26,16 @@ impl Plan {
     /// Whether rows of a block may have the fields that are wanted, by what the fronts of its documents say.
     pub(super) fn fields_may_match(&self, scan: &PartScan, block: usize) -> Result<bool> {
         let table = &scan.part.table;
-        for FieldTest { field, predicate } in &self.tests {
-            let is_stored = field.column < table.column_count();
-            let place = (field.column, block);
-            if is_stored && !table.field_may_match(scan.part.cache(), place, &field.path, predicate)? {
+        for FieldTest { field, predicate, cast } in &self.tests {
+            let (place, path, cache) = ((field.column, block), &field.path, scan.part.cache());
+            if field.column >= table.column_count() || table.field_may_match(cache, place, path, predicate)? {
+                continue;
+            }
+            let is_wanted = match cast {
+                Some(to) => !table.field_casts_all(cache, place, path, *to)?,
+                None => false,
+            };
+            if !is_wanted {
                 return Ok(false);
             }
         }
