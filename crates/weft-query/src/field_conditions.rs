@@ -166,7 +166,14 @@ fn members(of: &ScanField, object: &str, tests: &mut Vec<FieldTest>) -> Option<(
             }
             b'"' => (DataType::Text, Value::Text(weft_expr::json::plain_text(text).ok()??.into())),
             b't' | b'f' => (DataType::Boolean, Value::Bool(text == "true")),
-            b'-' | b'0'..=b'9' => (DataType::DoublePrecision, Value::Float(text.parse().ok()?)),
+            b'-' | b'0'..=b'9' => {
+                let number: f64 = text.parse().ok()?;
+                // Numbers beyond all doubles, and those that round to zero, have no bounds.
+                if !number.is_finite() || number == 0.0 {
+                    continue;
+                }
+                (DataType::DoublePrecision, Value::Float(number))
+            }
             _ => continue,
         };
         field.path.data_type = data_type;
