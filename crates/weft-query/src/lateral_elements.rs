@@ -8,8 +8,8 @@
 //!                                                                      s
 //! ```
 //!
-//! 1. The array is made of each row of the left side, as it is where the right side is applied: the same rows, the same
-//!    errors. Conditions on the left side's columns go below either.
+//! 1. The array is made of each row of the left side, as it is where the right side is applied: the same rows. What is
+//!    no array is an error also where a LIMIT would have ended before it, within a batch of rows.
 //! 2. LEFT JOIN LATERAL stays applied: UNNEST has no row for an empty array.
 //! 3. A query with more around the function than names, as `OFFSET 0` is, stays applied, too.
 
