@@ -57,7 +57,7 @@ pub fn open(env: &Env, url: &str, patience: Duration) -> Result<Arc<dyn ObjectSt
     Ok(Arc::new(S3Store::new(env, place, patience)?))
 }
 
-/// The store at a URL ([`open`]) to put something there: it is asked whether it keeps its promises ([`probe`]).
+/// The store at a URL ([`open`]) to put something there: it is asked whether it keeps its promises ([`probe()`]).
 ///
 /// # Errors
 ///
