@@ -10,8 +10,8 @@
 //! 1. Every attempt puts under a name of its own, so nobody writes or removes what another one has put.
 //! 2. An attempt at a number whose list is there has ended, well or not: what it has put and no list names may go. An
 //!    attempt at a higher number may be under way.
-//! 3. No number is given, and nothing removed, because of a list of names alone, which may be late: a backup that it does
-//!    not tell of is looked for. That a piece is there, which a good list names, is taken from it.
+//! 3. No number is given, and nothing removed, because of a list of names alone, which may be late: a backup that it
+//!    does not tell of is looked for. That a piece is there, which a good list names, is taken from it.
 //! 4. The list of a number is created only while no higher one is there, else its pieces may be gone (2).
 //!
 //! Pieces travel on several threads; the list is created when all have arrived.
