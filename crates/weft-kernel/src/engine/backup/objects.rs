@@ -232,6 +232,8 @@ impl Taken for TakenStore {
                 return Err(unknown(&error));
             }
         }
+        // It is named: a later backup may share what it has put, whatever becomes of this one.
+        self.put.clear();
         BackupStep::ListNamed.reached();
         // Somebody may have come in between, and found that this attempt had ended (objects 2, 4).
         if let Err(error) = self.check_newest(backup.number) {
@@ -239,7 +241,6 @@ impl Taken for TakenStore {
             gone.map_err(|error| unknown(&error))?;
             return Err(error);
         }
-        self.put.clear();
         self.named.extend(backup.entries.iter().map(|entry| entry.stored.clone()));
         // It counts, whatever becomes of what is left of others.
         let _ = self.remove_left(backup.number);
