@@ -63,7 +63,8 @@ pub use catalog::{
 };
 pub use engine::{
     Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept,
-    KeptFiles, QUARANTINE, QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
+    KeptFiles, QUARANTINE, QuarantineReport, Quarantined, Restoring, SchedulerStatus, StoredFile, backups,
+    check_backup, quarantine, restore, restore_then,
 };
 pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};

@@ -19,6 +19,15 @@ pub const HEAR_OVERTAKEN: Fault = Fault::new("HEAR_OVERTAKEN");
 /// A node is promoted although its writer is heard.
 pub const PROMOTE_DEAF: Fault = Fault::new("PROMOTE_DEAF");
 
+/// What was created in an archive counts, though another has taken it over.
+pub const SHIP_UNFENCED: Fault = Fault::new("SHIP_UNFENCED");
+/// The log is shipped without the files that its commits attach.
+pub const SHIP_WITHOUT_FILES: Fault = Fault::new("SHIP_WITHOUT_FILES");
+/// Any directory goes on with an archive.
+pub const ARCHIVE_ANYTHING: Fault = Fault::new("ARCHIVE_ANYTHING");
+/// A base counts though there is a gap in the log behind it.
+pub const GO_ON_ACROSS_GAP: Fault = Fault::new("GO_ON_ACROSS_GAP");
+
 /// All of them.
 pub const ALL: &[Fault] = &[
     ANNOUNCE_EARLY,
@@ -28,4 +37,8 @@ pub const ALL: &[Fault] = &[
     FRESH_BEFORE_READ,
     HEAR_OVERTAKEN,
     PROMOTE_DEAF,
+    SHIP_UNFENCED,
+    SHIP_WITHOUT_FILES,
+    ARCHIVE_ANYTHING,
+    GO_ON_ACROSS_GAP,
 ];

@@ -24,7 +24,7 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, File, JoinHandle};
 use weft_format::{Error, Lsn, Result};
 use weft_kernel::fault::active;
-use weft_kernel::log::Durable;
+use weft_kernel::log::{Durable, LogKeeper};
 use weft_kernel::{Engine, KeptFiles};
 
 use crate::announcement::Announcement;
@@ -170,7 +170,7 @@ impl Herald {
         });
         shared.beat();
         // What an earlier opening has put aside for nodes that have gone.
-        engine.keep_log_from(shared.held.lock().log_from);
+        engine.keep_log_from(LogKeeper::Nodes, shared.held.lock().log_from);
         let nodes: Arc<dyn Nodes> = shared.clone();
         engine.keep_company(Company::writer(&nodes));
         let beating = shared.clone();
@@ -292,7 +292,7 @@ impl Shared {
         let from = retention.update(&needs, &present, kept_here);
         if from != *log_from {
             *log_from = from;
-            self.engine.keep_log_from(from);
+            self.engine.keep_log_from(LogKeeper::Nodes, from);
         }
     }
 }

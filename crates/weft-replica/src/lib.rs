@@ -17,6 +17,7 @@
 //! | `node`, `standing` | a node: joins, follows, joins anew; what is known of it, and waiting for that |
 //! | `follow_on` | one step of a node |
 //! | `listening` | whether a writer is heard, before somebody else takes its directory |
+//! | `archive` | the log, a moment after it is durable, in a store of objects |
 //! | `survey` | who is there, for somebody who sees the directory alone |
 //! | `faults` | deliberate bugs |
 //!
@@ -35,6 +36,7 @@
 //! shared storage. DESIGN section 8.
 
 mod announcement;
+mod archive;
 mod company;
 pub mod faults;
 mod follow_on;
@@ -50,6 +52,10 @@ mod standing;
 mod survey;
 
 pub use announcement::Announcement;
+pub use archive::{
+    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, NOTE_FILE, is_archive,
+    restore_archive, survey_archive,
+};
 pub use company::Company;
 pub use follow_on::Replaced;
 pub use herald::{Herald, HeraldOptions};

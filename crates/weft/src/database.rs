@@ -157,7 +157,7 @@ impl Database {
         let served = Served::nothing();
         served.begin(sql);
         if matches!(beside, Beside::Nobody) {
-            engine_of(&served).keep_log_from(None);
+            engine_of(&served).keep_log_from(LogKeeper::Nodes, None);
         }
         let beside = Arc::new(RwLock::new(Arc::new(beside)));
         Ok(Database {
@@ -435,7 +435,7 @@ impl Promotion {
             weft_replica::withdraw(&self.env, &self.dir);
         }
         if herald.is_none() {
-            engine.keep_log_from(None);
+            engine.keep_log_from(LogKeeper::Nodes, None);
         }
         // As an opening does, before anybody sees it.
         let (sql, clients) = (served.sql_of(&engine, &sql_options(&self.options)), served.clients());

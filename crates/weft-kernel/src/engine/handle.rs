@@ -18,7 +18,7 @@ use crate::files::FilePin;
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
 use crate::lock::LockState;
-use crate::log::{Announce, Durable, KeptLog};
+use crate::log::{Announce, Durable, KeptLog, LogKeeper};
 use crate::method::Method;
 use crate::options::EngineOptions;
 use crate::sched::{JobRecord, Load, Trouble};
@@ -142,7 +142,7 @@ impl Engine {
     /// and jobs go on; files that the newest of them has are not copied again. After an error, and after a crash, the
     /// earlier backups are as they were.
     pub fn backup(&self, dest: impl Into<BackupPlace>, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
-        backup::backup(&self.core, dest.into(), cancel)
+        backup::backup(&self.core, dest.into(), cancel).map(|(summary, _)| summary)
     }
 
     /// Makes all commits that were acknowledged asynchronously durable.
@@ -206,8 +206,8 @@ impl Engine {
     }
 
     /// Keeps the log from a position on for who follows from there; none: nobody does.
-    pub fn keep_log_from(&self, from: Option<Lsn>) {
-        self.core.log.keep_from(from);
+    pub fn keep_log_from(&self, keeper: LogKeeper, from: Option<Lsn>) {
+        self.core.log.keep_from(keeper, from);
     }
 
     /// Keeps every data file that is there until what this returns is dropped; those that went before are not kept.

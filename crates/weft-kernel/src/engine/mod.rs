@@ -31,6 +31,7 @@ mod pages;
 mod past;
 mod quarantine;
 mod redo;
+mod shipping;
 mod status;
 mod tested;
 mod threads;
@@ -38,7 +39,9 @@ mod undecided;
 
 pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;
-pub use backup::{Backup, BackupPlace, BackupSummary, backups, check_backup, restore};
+pub use backup::{
+    Backup, BackupPlace, BackupSummary, Restoring, StoredFile, backups, check_backup, restore, restore_then,
+};
 pub use follower::Follower;
 pub use handle::{Kept, KeptFiles};
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};

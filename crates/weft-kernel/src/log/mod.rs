@@ -15,6 +15,7 @@
 //! | `tail`, `segments`, `spares` | the files: writing, rolling over, which are needed, those to come |
 //! | `durable` | how far it is on disk, and who is told |
 //! | `reader` | recovery |
+//! | `tap` | who takes it elsewhere |
 //!
 //! 1. What was acknowledged as durable is delivered after every crash, in order, unchanged.
 //! 2. What is delivered was appended.
@@ -36,6 +37,7 @@ mod segments;
 mod sequence;
 mod spares;
 mod tail;
+mod tap;
 mod writer;
 
 pub use changes::{Change, ChangeDecoder, ChangeEncoder, LoggedChange};
@@ -46,8 +48,10 @@ pub use options::LogOptions;
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub(crate) use reader::{last_epoch, read_live_log, read_live_log_from, read_log_from};
 pub use record::{RECORD_BYTES_MAX, Record};
-pub use segments::NeededFrom;
+pub use segments::{LogKeeper, NeededFrom};
 pub use sequence::SequenceValue;
+pub use tap::{LogPart, LogSpan, LogTap};
+pub(crate) use tap::{attached_files, segment_path};
 pub(crate) use writer::KeptLog;
 pub use writer::{Log, LogCounters, Ticket, WRITE_TIMES};
 

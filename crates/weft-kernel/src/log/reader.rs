@@ -383,6 +383,29 @@ impl LogReader {
         self.end.next_lsn
     }
 
+    /// Whether everything of the blocks that it has opened was delivered.
+    pub(crate) fn is_between_blocks(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The segments of a live log that it has read and that have something from a position on, with their ends.
+    pub(crate) fn segments_since(&self, from: Lsn) -> Vec<(SegmentName, Lsn)> {
+        self.end.segments.since(from, self.position())
+    }
+
+    /// Bytes of a segment of a live log, by their offsets in its file.
+    pub(crate) fn read_live(&self, name: SegmentName, from: u64, to: u64) -> Result<Vec<u8>> {
+        let failed = |error| gone_or_failed(&self.dir.join(name.to_string()), &error);
+        let file = self.open_live(name).map_err(failed)?;
+        if file.len().map_err(failed)? < to {
+            return Err(Error::corrupt(format!("log segment {name} ends before offset {to}")));
+        }
+        let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, from).map_err(failed)?;
+        self.check_still_there(name)?;
+        Ok(bytes)
+    }
+
     /// The epoch of what it has read.
     pub(crate) fn epoch(&self) -> u32 {
         self.end.epoch

@@ -40,6 +40,15 @@ pub(crate) struct Segment {
     last_page: RecordNo,
 }
 
+/// For whom the log is kept beyond what recovery needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKeeper {
+    /// Read nodes.
+    Nodes,
+    /// An archive.
+    Archive,
+}
+
 /// From where on somebody needs the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeededFrom {
@@ -69,8 +78,8 @@ pub(crate) struct Segments {
     kept: VecDeque<Segment>,
     /// Undecided transactions with chunks: the start of the segment that holds the first.
     undecided: HashMap<TxnId, Lsn>,
-    /// Who follows needs everything from here on; none: nobody does.
-    followed_from: Option<Lsn>,
+    /// Who follows needs everything from here on, by [`LogKeeper`]; none: nobody does.
+    followed_from: [Option<Lsn>; 2],
     /// Segments that are put aside, oldest first (segments 3).
     aside: VecDeque<SegmentName>,
 }
@@ -94,9 +103,9 @@ impl Segments {
     }
 
     /// What lies from a position on stays, for who follows from there. Those that were put aside and are not needed any
-    /// more.
-    pub(crate) fn keep_from(&mut self, from: Option<Lsn>) -> Vec<SegmentName> {
-        self.followed_from = from;
+    /// more by anybody.
+    pub(crate) fn keep_from(&mut self, keeper: LogKeeper, from: Option<Lsn>) -> Vec<SegmentName> {
+        self.followed_from[keeper as usize] = from;
         let mut unneeded = Vec::new();
         while let Some(first) = self.aside.front().copied() {
             let end = self.aside.get(1).map(|next| next.start).or(self.first());
@@ -111,7 +120,8 @@ impl Segments {
 
     /// Whether a segment that ends there has something that a follower needs (segments 3).
     pub(crate) fn is_followed(&self, end: Option<Lsn>) -> bool {
-        self.followed_from.is_some_and(|from| end.is_none_or(|end| end > from)) && !active(Fault::CUT_LOG_FOLLOWED)
+        let from = self.followed_from.iter().flatten().min();
+        from.is_some_and(|from| end.is_none_or(|end| end > *from)) && !active(Fault::CUT_LOG_FOLLOWED)
     }
 
     /// A segment was put aside.
@@ -202,6 +212,14 @@ impl Segments {
     /// All kept segments, oldest first.
     pub(crate) fn names(&self) -> Vec<SegmentName> {
         self.kept.iter().map(|segment| segment.name).collect()
+    }
+
+    /// The segments that have something between two positions, with their ends, the last one's being `to`.
+    pub(crate) fn since(&self, from: Lsn, to: Lsn) -> Vec<(SegmentName, Lsn)> {
+        let first = self.kept.partition_point(|segment| segment.start <= from).saturating_sub(1);
+        let ends = self.kept.iter().skip(first + 1).map(|next| next.start).chain([to]);
+        let found = self.kept.iter().skip(first).zip(ends).map(|(segment, end)| (segment.name, end));
+        found.filter(|(segment, end)| *end > from.max(segment.start)).collect()
     }
 
     /// What lies before a segment that begins at the end of the log: its epoch and its start; epoch 0: nobody knows. An

@@ -52,7 +52,7 @@ use super::gather::Gather;
 use super::layout::{SegmentName, temporary_segment};
 use super::reader::{FOLLOWED_DIR, left_aside};
 use super::record::Record;
-use super::segments::{NeededFrom, Segment};
+use super::segments::{LogKeeper, NeededFrom, Segment};
 use super::spares::{Spare, Spares};
 use super::tail::{Failure, Tail};
 use super::{LogEnd, LogOptions};
@@ -589,8 +589,8 @@ impl Log {
     }
 
     /// Keeps the segments that have anything from a position on, for who follows from there; none: nobody does.
-    pub(crate) fn keep_from(&self, from: Option<Lsn>) {
-        let unneeded = self.tail.lock().segments().keep_from(from);
+    pub(crate) fn keep_from(&self, keeper: LogKeeper, from: Option<Lsn>) {
+        let unneeded = self.tail.lock().segments().keep_from(keeper, from);
         for name in unneeded {
             // One that cannot be removed now is found by the next opening.
             let _ = self.env.fs.remove(&self.dir.join(FOLLOWED_DIR).join(name.to_string()));

@@ -106,6 +106,13 @@ pub(crate) struct ManifestSnapshot {
 const COPY_NUMBER: u64 = 1;
 
 impl ManifestSnapshot {
+    /// What the manifest of a copy of a database says, also before something names it.
+    pub(crate) fn of_copy(env: &Env, dir: &Path) -> Result<ManifestSnapshot> {
+        let bytes = read_file(env, &dir.join(manifest_name(COPY_NUMBER)))?;
+        let Replayed { tables, log, edits, .. } = replay(&bytes, COPY_NUMBER)?;
+        Ok(ManifestSnapshot { tables, log, edits })
+    }
+
     /// The data files that it names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (TableId, FileId)> {
         self.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)))

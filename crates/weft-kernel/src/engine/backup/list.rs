@@ -22,17 +22,39 @@ pub(super) const LIST_PREFIX: &str = "backup-";
 /// What a list is called while it is written.
 pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// One file of a backup.
+/// A file of a database as it lies among backups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub struct Entry {
     /// Its name in the directory of a database.
-    pub(super) name: String,
+    pub name: String,
     /// Its name among the backups.
-    pub(super) stored: String,
+    pub stored: String,
     /// Its length.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// CRC32C of all its bytes.
-    pub(super) checksum: u32,
+    pub checksum: u32,
+}
+
+impl Entry {
+    /// What a list says of it: `file t5-12.data t5-12-4194304-5e0a21bc.data 4194304 9c01f2aa`.
+    pub fn line(&self) -> String {
+        let Entry { name, stored, bytes, checksum } = self;
+        let has_blank = |word: &str| word.contains([' ', '\n']);
+        debug_assert!(!has_blank(name) && !has_blank(stored), "blanks and ends of lines divide what a list says");
+        format!("file {name} {stored} {bytes} {checksum:08x}")
+    }
+
+    /// Reads such a line.
+    pub fn read(line: &str) -> Option<Entry> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ["file", name, stored, bytes, checksum] = words[..] else { return None };
+        Some(Entry {
+            name: name.to_owned(),
+            stored: stored.to_owned(),
+            bytes: bytes.parse().ok()?,
+            checksum: u32::from_str_radix(checksum, 16).ok()?,
+        })
+    }
 }
 
 /// What a good backup says of itself.
@@ -71,10 +93,8 @@ impl Backup {
         let (number, parent) = (self.number, self.parent.unwrap_or(0));
         let (begun, timestamp) = (self.begun_micros, self.timestamp.0);
         let _ = writeln!(text, "backup {number} of {parent} at {begun} holds {timestamp}");
-        for Entry { name, stored, bytes, checksum } in &self.entries {
-            let has_blank = |word: &str| word.contains([' ', '\n']);
-            debug_assert!(!has_blank(name) && !has_blank(stored), "blanks and ends of lines divide what a list says");
-            let _ = writeln!(text, "file {name} {stored} {bytes} {checksum:08x}");
+        for entry in &self.entries {
+            let _ = writeln!(text, "{}", entry.line());
         }
         let _ = write!(text, "end {}", self.entries.len());
         let checksum = crc32c::crc32c(text.as_bytes());
@@ -123,12 +143,7 @@ fn parse(text: &str) -> Option<Backup> {
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
-            ["file", name, stored, bytes, checksum] => entries.push(Entry {
-                name: name.to_owned(),
-                stored: stored.to_owned(),
-                bytes: bytes.parse().ok()?,
-                checksum: u32::from_str_radix(checksum, 16).ok()?,
-            }),
+            ["file", ..] => entries.push(Entry::read(line)?),
             ["end", count] if count.parse() == Ok(entries.len()) => {}
             _ => return None,
         }

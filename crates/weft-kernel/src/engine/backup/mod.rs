@@ -26,6 +26,7 @@
 //! | `copy` | copies a file, with its checksum |
 //! | `source` | which files belong to a moment, and their tests |
 //! | `take`, `restore` | both ways |
+//! | `restoring` | log and files that came after a backup, added while it is restored |
 //!
 //! 1. What was acknowledged before a backup began is in it; it holds exactly the commits up to its timestamp.
 //! 2. A backup counts when `backup-n` is there, which is made last; nothing that a good one names is written or
@@ -47,16 +48,19 @@ mod list;
 mod objects;
 mod place;
 mod restore;
+mod restoring;
 mod shelf;
 mod source;
 mod take;
 mod uploads;
 
-pub use list::Backup;
+pub use list::{Backup, Entry as StoredFile};
 pub use place::BackupPlace;
-pub use restore::{backups, check_backup, restore};
+pub use restore::{backups, check_backup, restore, restore_then};
+pub use restoring::Restoring;
 pub use take::BackupSummary;
 
+pub(super) use objects::put_data_file;
 pub(super) use take::backup;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use weft_format::{Code, Error, Result};
 
 use super::list::{Backup, Entry, LIST_PREFIX, list_name, list_number};
 use super::shelf::{GoOn, Shelf, Taken};
+use super::source::{self, Wanted};
 use super::uploads::Uploads;
 use crate::step::BackupStep;
 
@@ -173,19 +174,12 @@ impl Taken for TakenStore {
     }
 
     fn put_file(&mut self, from: &Path, stored: &str, bytes: u64, go_on: GoOn<'_>) -> Result<u32> {
-        let reading = |error: io::Error| Error::io(format!("reading {}", from.display()), &error);
-        let source = self.env.fs.open(from, OpenMode::Read).map_err(reading)?;
         assert!(self.is_own(stored), "an attempt puts under its own name only (objects 1)");
-        let mut checksum = 0;
-        for piece in 0..piece_count(bytes) {
+        let env = self.env.clone();
+        read_pieces(&env, from, bytes, |piece, buffer| {
             go_on()?;
-            let at = piece * PIECE_BYTES;
-            let mut buffer = vec![0; (bytes - at).min(PIECE_BYTES) as usize];
-            source.read_exact_at(&mut buffer, at).map_err(reading)?;
-            checksum = crc32c::crc32c_append(checksum, &buffer);
-            self.put_piece(stored, piece, buffer, go_on)?;
-        }
-        Ok(checksum)
+            self.put_piece(stored, piece, buffer, go_on)
+        })
     }
 
     fn put(&mut self, stored: &str, bytes: &[u8], go_on: GoOn<'_>) -> Result<()> {
@@ -325,6 +319,39 @@ impl TakenStore {
         assert!(left.iter().all(may_go), "attempts that may be under way keep what they have put (objects 2)");
         self.store.delete(&left)
     }
+}
+
+/// Puts a data file into a store, in pieces, under a folder of its own that is none of a backup's.
+pub(crate) fn put_data_file(
+    env: &Env,
+    path: &Path,
+    (store, folder): (&Arc<dyn ObjectStore>, &str),
+    go_on: GoOn<'_>,
+) -> Result<Entry> {
+    let Wanted { name, stored, bytes } = source::data_file(env, path, None)?;
+    let stored = format!("{folder}/{stored}");
+    assert!(attempted_number(&stored).is_none(), "no backup removes what is not its own (objects 2)");
+    let checksum = read_pieces(env, path, bytes, |piece, buffer| {
+        go_on()?;
+        let name = piece_name(&stored, piece);
+        store.put(&name, &buffer).map_err(|error| failed(&**store, &format!("putting {name}"), &error))
+    })?;
+    Ok(Entry { name, stored, bytes, checksum })
+}
+
+/// Reads the first bytes of a file, piece by piece; their CRC32C.
+fn read_pieces(env: &Env, path: &Path, bytes: u64, mut take: impl FnMut(u64, Vec<u8>) -> Result<()>) -> Result<u32> {
+    let reading = |error: io::Error| Error::io(format!("reading {}", path.display()), &error);
+    let source = env.fs.open(path, OpenMode::Read).map_err(reading)?;
+    let mut checksum = 0;
+    for piece in 0..piece_count(bytes) {
+        let at = piece * PIECE_BYTES;
+        let mut buffer = vec![0; (bytes - at).min(PIECE_BYTES) as usize];
+        source.read_exact_at(&mut buffer, at).map_err(reading)?;
+        checksum = crc32c::crc32c_append(checksum, &buffer);
+        take(piece, buffer)?;
+    }
+    Ok(checksum)
 }
 
 /// The number of the backup at which an attempt has put a file: 3 of `3-5e0a21bc/manifest-3`.

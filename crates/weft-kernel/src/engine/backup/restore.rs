@@ -1,5 +1,6 @@
 //! Makes a directory of a database from a backup.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::destination::{read_backup, read_backups};
 use super::directory::{LOCK_FILE, names};
 use super::list::{Backup, Entry};
 use super::place::BackupPlace;
+use super::restoring::Restoring;
 use super::shelf::Shelf;
 use crate::engine::directory::create_dir;
 use crate::files::{parse_file_name, parse_former_name};
@@ -42,6 +44,17 @@ pub fn check_backup(env: &Env, dest: impl Into<BackupPlace>, number: Option<u64>
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of `dest` holds it (the newest, when none
 /// is named). After an error `dir` holds no database.
 pub fn restore(env: &Env, dest: impl Into<BackupPlace>, dir: &Path, number: Option<u64>) -> Result<Backup> {
+    restore_then(env, dest, dir, number, |_| Ok(()))
+}
+
+/// The same; `then` adds to it what came after it, before `dir` becomes a database.
+pub fn restore_then(
+    env: &Env,
+    dest: impl Into<BackupPlace>,
+    dir: &Path,
+    number: Option<u64>,
+    then: impl FnOnce(&mut Restoring<'_>) -> Result<()>,
+) -> Result<Backup> {
     let shelf = dest.into().shelf(env);
     let backup = find(&*shelf, number)?;
     create_dir(env, dir)?;
@@ -56,7 +69,13 @@ pub fn restore(env: &Env, dest: impl Into<BackupPlace>, dir: &Path, number: Opti
     })?;
     refuse_content(env, dir)?;
     let mut written = Vec::new();
-    let result = fill(env, &shelf, dir, &backup, &mut written);
+    let mut result = fetch_backup(env, &shelf, dir, &backup, &mut written);
+    if result.is_ok() {
+        let (shelf, backup, touched) = (&shelf, &backup, BTreeSet::new());
+        let mut restoring = Restoring { env, shelf, dir, backup, written: &mut written, touched };
+        result = then(&mut restoring).and_then(|()| restoring.sync());
+    }
+    let result = result.and_then(|()| make_database(env, dir, &mut written));
     if result.is_err() {
         // CURRENT, the last, first: what is left is no database.
         for path in written.iter().rev() {
@@ -68,7 +87,13 @@ pub fn restore(env: &Env, dest: impl Into<BackupPlace>, dir: &Path, number: Opti
     result.map(|()| backup)
 }
 
-fn fill(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup, written: &mut Vec<PathBuf>) -> Result<()> {
+fn fetch_backup(
+    env: &Env,
+    shelf: &Arc<dyn Shelf>,
+    dir: &Path,
+    backup: &Backup,
+    written: &mut Vec<PathBuf>,
+) -> Result<()> {
     for Entry { name, .. } in &backup.entries {
         let is_data = parse_file_name(name).is_some() || parse_former_name(name).is_some();
         let known = is_data || segment_start(name).is_some() || manifest_number(name).is_some();
@@ -87,6 +112,11 @@ fn fill(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup, written:
             BackupStep::FileRestored.reached();
         }
     }
+    Ok(())
+}
+
+/// All files are there: names the manifest, last of all.
+fn make_database(env: &Env, dir: &Path, written: &mut Vec<PathBuf>) -> Result<()> {
     sync_dir(env, dir)?;
     BackupStep::FilesRestored.reached();
     let (name, text) = ManifestSnapshot::current();
@@ -97,7 +127,7 @@ fn fill(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup, written:
     Ok(())
 }
 
-fn fetch(shelf: &dyn Shelf, dir: &Path, backup: &Backup, entry: &Entry) -> Result<()> {
+pub(super) fn fetch(shelf: &dyn Shelf, dir: &Path, backup: &Backup, entry: &Entry) -> Result<()> {
     let found = shelf.fetch(entry, &dir.join(&entry.name)).map_err(|error| in_backup(backup, error))?;
     if found == entry.checksum { Ok(()) } else { Err(wrong_checksum(backup, entry)) }
 }

@@ -8,9 +8,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
-use crate::log::{
-    Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName,
-};
+use crate::log::{LogReader, Record, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName, attached_files};
 use crate::manifest::ManifestSnapshot;
 use crate::txn::Core;
 
@@ -92,13 +90,13 @@ pub(super) fn read_log(
             chunks.clear();
         }
         match entry.record {
-            Record::Chunk { txn, changes } => files_of(changes, chunks.entry(txn).or_default())?,
+            Record::Chunk { txn, changes } => attached_files(changes, chunks.entry(txn).or_default())?,
             Record::Abort { txn } => {
                 chunks.remove(&txn);
             }
             Record::Commit { txn, ts, changes, .. } => {
                 let mut files = chunks.remove(&txn).unwrap_or_default();
-                files_of(changes, &mut files)?;
+                attached_files(changes, &mut files)?;
                 attached.extend(files.into_iter().filter(|&(table, _)| is_missing(table, ts)));
             }
             Record::Layout { .. } | Record::Page { .. } => {}
@@ -110,16 +108,6 @@ pub(super) fn read_log(
             .hint("run `weft check` on the database"));
     }
     Ok(LogContent { last_timestamp: found.last_timestamp, attached })
-}
-
-/// The files that changes attach.
-fn files_of(changes: &[u8], files: &mut Vec<(TableId, FileId)>) -> Result<()> {
-    for change in ChangeDecoder::new(changes) {
-        if let LoggedChange::Table { table, change: Change::Attach(attached, _), .. } = change? {
-            files.extend(attached.into_iter().map(|file| (table, file)));
-        }
-    }
-    Ok(())
 }
 
 /// The path of a data file of the database.

@@ -36,12 +36,12 @@ pub struct BackupSummary {
     pub reused_bytes: u64,
 }
 
-/// Backs up into `dest`, beside the backups that are there.
+/// Backs up into `dest`, beside the backups that are there; also up to where it has the log.
 pub(in crate::engine) fn backup(
     core: &Arc<Core>,
     dest: BackupPlace,
     cancel: Option<&CancelToken>,
-) -> Result<BackupSummary> {
+) -> Result<(BackupSummary, Lsn)> {
     core.check_writable()?;
     let begun_micros = core.env.clock.wall_micros();
     let destination = Destination::open(&dest.shelf(&core.env))?;
@@ -76,7 +76,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    fn run(&mut self, parent: Option<u64>, begun_micros: i64) -> Result<BackupSummary> {
+    fn run(&mut self, parent: Option<u64>, begun_micros: i64) -> Result<(BackupSummary, Lsn)> {
         // First the pins, then the manifest, then the log: what the manifest names is there, and the log goes on where
         // its cuts are (backup 1, 3).
         let log = self.core.log.keep();
@@ -88,6 +88,7 @@ impl Taking<'_> {
         manifest.raise_edits(self.core.manifest.edit_count().load(std::sync::atomic::Ordering::Acquire));
         self.relations = self.core.catalog.all().into_iter().map(|relation| (relation.id(), relation)).collect();
         BackupStep::Begun.reached();
+        let log_end = extent.1;
         let content = self.copy_log(extent, &manifest)?;
         drop(log);
         BackupStep::LogCopied.reached();
@@ -103,7 +104,8 @@ impl Taking<'_> {
         BackupStep::FilesCopied.reached();
         let timestamp = content.last_timestamp.max(manifest.cut_max());
         self.write_manifest(&manifest)?;
-        self.finish(Backup { number: self.number, parent, begun_micros, timestamp, entries: Vec::new() })
+        let backup = Backup { number: self.number, parent, begun_micros, timestamp, entries: Vec::new() };
+        Ok((self.finish(backup)?, log_end))
     }
 
     fn go_on(&self) -> Result<()> {

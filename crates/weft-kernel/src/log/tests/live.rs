@@ -1,6 +1,7 @@
 //! A log that is read while somebody writes and cuts it.
 
 use super::*;
+use crate::log::LogKeeper;
 use crate::log::{LogReader, read_live_log, read_live_log_from};
 
 /// The commits from where the reader is to what was announced.
@@ -67,7 +68,7 @@ fn what_was_put_aside_may_outlive_what_lies_behind_it() {
             let log = open(&env);
             let ts = log.durable_lsn().0 + 1;
             (ts..ts + 40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
-            log.keep_from(Some(Lsn(0)));
+            log.keep_from(LogKeeper::Nodes, Some(Lsn(0)));
             if is_cut {
                 assert!(log.truncate_before(behind(ts + 38)).unwrap() > 3);
             }
@@ -80,7 +81,7 @@ fn what_was_put_aside_may_outlive_what_lies_behind_it() {
             env.fs.remove(&dir.join(&names[2])).unwrap();
             let error = commits(&mut begun.unwrap_or_else(read)).unwrap_err();
             assert_eq!(error.code(), code, "{error}");
-            log.keep_from(None);
+            log.keep_from(LogKeeper::Nodes, None);
         }
     });
 }
@@ -90,7 +91,7 @@ fn joins_behind_a_gap() -> RunEnd {
     simulation(10).run(|env| {
         let log = open(&env);
         (1..=40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
-        log.keep_from(Some(Lsn(0)));
+        log.keep_from(LogKeeper::Nodes, Some(Lsn(0)));
         assert!(log.truncate_before(behind(38)).unwrap() > 4);
         let aside = || {
             let mut names = env.fs.list(&dir().join("followed")).unwrap();
@@ -106,7 +107,7 @@ fn joins_behind_a_gap() -> RunEnd {
         drop(log);
         let log = open(&env);
         assert_eq!(aside(), names[3..], "the next opening removes what nobody can follow from");
-        log.keep_from(Some(Lsn(0)));
+        log.keep_from(LogKeeper::Nodes, Some(Lsn(0)));
         let first = segment_start(&names[3]).unwrap();
         assert!(log.followed_bytes() < log.durable_lsn().0 - first.0, "and counts it no more");
     })

@@ -1,0 +1,179 @@
+//! Whether a directory may go on with an archive, and the fence that keeps everybody else out.
+//!
+//! ```text
+//!   which database?     archive: database 9c01f2aa.., number 5e0a21bc..       another one's: refused
+//!   how far is it?      head 7-41, up to 81920        note: 7-41              go on
+//!                                                     note: 7-38              7-39 to 7-41 are in the log here, byte for byte
+//!                                                     no note, or not so      refused: copied, put back, or restored long ago
+//!   fence-8 created     head again: 7-41 still, or the same test once more
+//! ```
+//!
+//! 1. The fence is created before the head is read for the last time: what counted before that is read (archive 2).
+
+use std::sync::Arc;
+
+use weft_env::{Created, ObjectStore};
+use weft_format::{Code, Error, Lsn, Result};
+use weft_kernel::Engine;
+use weft_kernel::fault::active;
+
+use super::chain::{failed, find_piece, read_head};
+use super::names::{IDENTITY, PieceName, fence_name, get, newest_fence};
+use super::note::Note;
+use super::piece::{Base, Piece};
+use crate::faults;
+
+/// So many pieces behind the note are compared with the log at most: those of one span are.
+const COMPARED_MAX: usize = 4096;
+
+/// Why an archive does not go on.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// It may, later.
+    Again(Error),
+    /// It never will.
+    Lost(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed::Again(error)
+    }
+}
+
+/// What an opening has claimed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    /// The archive's random number.
+    pub(super) archive: u64,
+    /// Of this opening.
+    pub(super) fence: u64,
+    /// The last piece before it.
+    pub(super) after: Option<PieceName>,
+    /// The log is whole up to here with that one; none: there is none.
+    pub(super) position: Option<Lsn>,
+    pub(super) bases: [Option<Base>; 2],
+}
+
+/// Claims an archive for an engine. `line` is random.
+pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) -> Result<Claim, Failed> {
+    engine.check_writes().map_err(Failed::Lost)?;
+    let archive = identify(engine, &**store)?;
+    let note = Note::read(engine.env(), engine.dir())?.filter(|note| note.archive == archive);
+    let mut head = read_head(&**store)?;
+    test(engine, &**store, note, head.as_ref())?;
+    if note.is_none() {
+        // So that a crash from here on is no reason to refuse the directory.
+        Note { archive, head: None, position: Lsn(0) }.write(engine.env(), engine.dir())?;
+    }
+    let fence = create_fence(engine, &**store, line)?;
+    let found = read_head(&**store)?;
+    if found.as_ref().map(|piece| piece.name) != head.as_ref().map(|piece| piece.name) {
+        test(engine, &**store, note, found.as_ref())?;
+        head = found;
+    }
+    let position = head.as_ref().map(|head| head.to);
+    assert!(head.as_ref().is_none_or(|head| head.name.fence < fence), "who claims comes last (claim 1)");
+    let (after, bases) = head.map_or((None, [None; 2]), |head| (Some(head.name), head.bases));
+    Ok(Claim { archive, fence, after, position, bases })
+}
+
+/// The number of the archive, which is made when there is none.
+fn identify(engine: &Engine, store: &dyn ObjectStore) -> Result<u64, Failed> {
+    let number = engine.database_number().ok_or_else(|| Error::internal("a writer knows its database"))?;
+    let text = format!("weft archive 1\ndatabase {number:016x}\nnumber {:016x}\n", engine.env().rng.next_u64());
+    let failed = |what: &str, error: &std::io::Error| failed(store, what, error);
+    let mut found = get(store, IDENTITY).map_err(|error| failed("reading", &error))?;
+    if found.is_none() {
+        match store.create(IDENTITY, text.as_bytes()).map_err(|error| failed("creating", &error))? {
+            Created::Made => found = Some(text.into_bytes()),
+            Created::Exists => found = get(store, IDENTITY).map_err(|error| failed("reading", &error))?,
+        }
+    }
+    let found = String::from_utf8(found.unwrap_or_default()).unwrap_or_default();
+    let (database, archive) = read_identity(&found).ok_or_else(|| {
+        let what = format!("{IDENTITY} in {} is none that this release reads", store.place());
+        Failed::Lost(Error::new(Code::VersionMismatch, what).hint("use the release that made it, or another place"))
+    })?;
+    if database != number {
+        let what = format!("the archive in {} is of another database", store.place());
+        return Err(Failed::Lost(Error::new(Code::InvalidParameterValue, what).hint("choose another place")));
+    }
+    Ok(archive)
+}
+
+/// The database and the number that the object says.
+pub(super) fn read_identity(text: &str) -> Option<(u64, u64)> {
+    let mut lines = text.strip_prefix("weft archive 1\n")?.lines();
+    let mut number = |word| u64::from_str_radix(lines.next()?.strip_prefix(word)?, 16).ok();
+    Some((number("database ")?, number("number ")?))
+}
+
+/// Tests that what was shipped last is in the log of this directory (archive 3).
+fn test(engine: &Engine, store: &dyn ObjectStore, note: Option<Note>, head: Option<&Piece>) -> Result<(), Failed> {
+    let Some(head) = head else { return Ok(()) };
+    if note.is_some_and(|note| note.head == Some(head.name)) || active(faults::ARCHIVE_ANYTHING) {
+        return Ok(());
+    }
+    let refused = || {
+        let what = format!(
+            "the archive in {} goes on from another directory of this database, or has more of its log than {}",
+            store.place(),
+            engine.dir().display()
+        );
+        let hint = "restore the archive into a new directory and serve that, or name another place for this one";
+        Failed::Lost(Error::new(Code::InvalidParameterValue, what).hint(hint))
+    };
+    let Some(note) = note else { return Err(refused()) };
+    // Back from the head to the note, and the log here beside it.
+    let mut pieces = vec![head.clone()];
+    while pieces.last().expect("it has the head").after != note.head {
+        let before = pieces.last().expect("it has the head").after;
+        let Some(before) = before.filter(|_| pieces.len() < COMPARED_MAX) else { return Err(refused()) };
+        pieces.push(find_piece(store, before)?.ok_or_else(refused)?);
+    }
+    let durable = engine.durable().lsn;
+    if head.to > durable {
+        return Err(refused());
+    }
+    let tap = match engine.tap_log(note.position) {
+        Ok(tap) => tap,
+        Err(error) if error.code() == Code::UndefinedFile => return Err(refused()),
+        Err(error) => return Err(error.into()),
+    };
+    for part in pieces.iter().flat_map(|piece| &piece.parts) {
+        if !tap.has(part)? {
+            return Err(refused());
+        }
+    }
+    Ok(())
+}
+
+/// Creates the next fence.
+fn create_fence(engine: &Engine, store: &dyn ObjectStore, line: u64) -> Result<u64> {
+    let failed = |what: &str, error: &std::io::Error| failed(store, what, error);
+    let mut number = newest_fence(store).map_err(|error| failed("listing", &error))? + 1;
+    let text = format!("weft archive fence 1\nline {line:016x} epoch {}\n", engine.epoch());
+    loop {
+        let name = fence_name(number);
+        match store.create(&name, text.as_bytes()).map_err(|error| failed(&format!("creating {name}"), &error))? {
+            Created::Made => return Ok(number),
+            Created::Exists => number += 1,
+        }
+    }
+}
+
+/// Fails when somebody has claimed the archive since.
+pub(super) fn check_fence(store: &dyn ObjectStore, fence: u64) -> Result<(), Failed> {
+    if active(faults::SHIP_UNFENCED) {
+        return Ok(());
+    }
+    let name = fence_name(fence + 1);
+    let next = get(store, &name).map_err(|error| failed(store, &format!("reading {name}"), &error))?;
+    if next.is_none() {
+        return Ok(());
+    }
+    let what = format!("another server has taken over the archive in {}", store.place());
+    let hint = "that one goes on; restore the archive into a new directory to follow it";
+    Err(Failed::Lost(Error::new(Code::Poisoned, what).hint(hint)))
+}

@@ -1,0 +1,439 @@
+//! Ships the log of an engine to an archive, round by round.
+//!
+//! ```text
+//!   each second     hold files ─ how far is the log durable? ─ its spans, one after another ─ note ─ hold goes
+//!   beside it       a base, when the log behind the last one is long ─ the next piece names it ─ what is old goes
+//!   trouble         pauses, longer and longer; beyond what is kept: a gap, and a new base
+//!   taken over      nothing is committed any more
+//! ```
+//!
+//! 1. From the position of the note on the log is kept, and files from a moment before its durable end was asked for.
+//! 2. A base is named by a piece once it is there, if the log that comes after it is in the archive without a gap.
+//!
+//! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use weft_env::sync::{Condvar, Mutex};
+use weft_env::{Env, JoinHandle, ObjectStore};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_kernel::fault::active;
+use weft_kernel::log::{LogKeeper, LogSpan, LogTap};
+use weft_kernel::{Engine, KeptFiles};
+
+use super::base::{Bases, Made, tidy};
+use super::claim::{Claim, Failed, check_fence, claim};
+use super::names::PieceName;
+use super::note::Note;
+use super::piece::Base;
+use super::span::Shipment;
+use super::standing::{ArchivePhase, ArchiveStatus};
+use crate::faults;
+
+/// A span has so many bytes of log, unless a block is longer.
+const SPAN_BYTES: u64 = 8 << 20;
+/// The longest pause after trouble.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// A fence is looked for so often, though nothing is shipped: of as many intervals.
+const IDLE_ROUNDS: u32 = 10;
+
+/// How an archive is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct ArchiveOptions {
+    /// How often what is durable is shipped.
+    pub interval: Duration,
+    /// So many bytes of log that are not shipped are kept at most, and as many of files.
+    pub keep_bytes: u64,
+    /// A base is made when the log behind the last one has so many bytes, or a quarter of that one's.
+    pub base_log_bytes: u64,
+    /// Any moment of so long ago can be restored.
+    pub keep_time: Duration,
+}
+
+impl Default for ArchiveOptions {
+    fn default() -> ArchiveOptions {
+        ArchiveOptions {
+            interval: Duration::from_secs(1),
+            keep_bytes: 4 << 30,
+            base_log_bytes: 256 << 20,
+            keep_time: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+struct Shared {
+    env: Env,
+    status: Mutex<ArchiveStatus>,
+    /// Everything that was durable at this moment was shipped; 0: nothing was.
+    caught_up: Mutex<Option<u64>>,
+    stop: AtomicBool,
+    stopping: Mutex<()>,
+    rung: Condvar,
+}
+
+/// Ships the log of an engine, until it is dropped.
+pub struct Archive {
+    engine: Arc<Engine>,
+    store: Arc<dyn ObjectStore>,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle>>,
+}
+
+impl Archive {
+    /// Keeps the log that an engine's archive lacks, from right behind its opening on: before anything lets it go.
+    pub fn keep_log(engine: &Engine) -> Result<()> {
+        let note = Note::read(engine.env(), engine.dir())?;
+        engine.keep_log_from(LogKeeper::Archive, note.map(|note| note.position));
+        Ok(())
+    }
+
+    /// Begins to ship; once for an engine. Fails when its directory may not go on with the archive; a store that cannot
+    /// be asked is asked again, later.
+    pub fn start(engine: &Arc<Engine>, store: Arc<dyn ObjectStore>, options: ArchiveOptions) -> Result<Archive> {
+        Archive::keep_log(engine)?;
+        let env = engine.env().clone();
+        let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
+        let shared = Arc::new(Shared {
+            env: env.clone(),
+            status: Mutex::new(status),
+            caught_up: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            stopping: Mutex::new(()),
+            rung: Condvar::new(),
+        });
+        let mut shipper = Shipper {
+            bases: Bases::new(engine, &store),
+            engine: engine.clone(),
+            store: store.clone(),
+            options,
+            shared: shared.clone(),
+            line: env.rng.next_u64(),
+            shipment: None,
+            tap: None,
+            pending: None,
+            held: None,
+            spans: VecDeque::new(),
+            base_bytes: 0,
+            base_is_void: false,
+            is_base_new: false,
+            idle: 0,
+        };
+        match shipper.claim() {
+            Err(Failed::Lost(error)) => return Err(error),
+            Err(Failed::Again(error)) => shared.failed(error),
+            Ok(()) => {}
+        }
+        let thread = env.spawn.spawn("weft-archive", Box::new(move || shipper.run()));
+        let thread = thread.map_err(|error| Error::io("starting the thread that ships the log", &error))?;
+        Ok(Archive { engine: engine.clone(), store, shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> ArchiveStatus {
+        let mut status = self.shared.status.lock().clone();
+        status.lag_bytes = self.engine.durable().lsn.0.saturating_sub(status.shipped.0);
+        let caught_up = *self.shared.caught_up.lock();
+        let now = self.shared.env.clock.monotonic_nanos();
+        status.age = caught_up.map(|at| Duration::from_nanos(now.saturating_sub(at)));
+        status
+    }
+
+    /// Where it ships to.
+    pub fn store(&self) -> Arc<dyn ObjectStore> {
+        self.store.clone()
+    }
+
+    /// Why nothing goes on, when another has taken over the archive.
+    pub fn lost(&self) -> Option<Error> {
+        let status = self.shared.status.lock();
+        status.error.clone().filter(|_| status.phase == ArchivePhase::Lost)
+    }
+
+    /// Ships what is durable by now, and ends; what cannot be shipped is left for the next opening.
+    pub fn stop(&self) {
+        {
+            let _stopping = self.shared.stopping.lock();
+            self.shared.stop.store(true, Ordering::Release);
+            self.shared.rung.notify_all();
+        }
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Archive {
+    fn drop(&mut self) {
+        // While a thread unwinds the machine may be gone (a simulated crash).
+        if !std::thread::panicking() {
+            self.stop();
+        }
+    }
+}
+
+impl Shared {
+    fn failed(&self, error: Error) {
+        let mut status = self.status.lock();
+        status.failures += 1;
+        (status.phase, status.error) = (ArchivePhase::Waiting, Some(error));
+    }
+
+    fn stops(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    fn pause(&self, time: Duration) {
+        let mut stopping = self.stopping.lock();
+        if !self.stops() {
+            self.rung.wait_timeout(&mut stopping, time);
+        }
+    }
+}
+
+struct Shipper {
+    engine: Arc<Engine>,
+    store: Arc<dyn ObjectStore>,
+    options: ArchiveOptions,
+    shared: Arc<Shared>,
+    /// Random, of this opening.
+    line: u64,
+    /// Once it has claimed the archive.
+    shipment: Option<Shipment>,
+    tap: Option<LogTap>,
+    /// A span that was not shipped to its end.
+    pending: Option<LogSpan>,
+    held: Option<KeptFiles>,
+    bases: Bases,
+    /// First pieces and ends of the spans that were shipped while a base is made.
+    spans: VecDeque<(PieceName, Lsn)>,
+    /// Bytes of the last base.
+    base_bytes: u64,
+    /// The base under way lacks log that no piece has.
+    base_is_void: bool,
+    /// No piece has named the newest base.
+    is_base_new: bool,
+    /// Rounds since it was looked for a fence.
+    idle: u32,
+}
+
+impl Shipper {
+    fn run(mut self) {
+        let mut pause = self.options.interval;
+        loop {
+            self.shared.pause(pause);
+            let is_last = self.shared.stops();
+            if is_last {
+                self.bases.end();
+            }
+            match self.round() {
+                Ok(()) => pause = self.options.interval,
+                Err(Failed::Again(error)) => {
+                    self.shared.failed(error);
+                    self.bound();
+                    pause = (pause * 2).min(PAUSE_MAX.max(self.options.interval));
+                }
+                Err(Failed::Lost(error)) => return self.lose(error),
+            }
+            if is_last {
+                self.shared.status.lock().phase = ArchivePhase::Stopped;
+                return;
+            }
+        }
+    }
+
+    /// Another has taken over: what would be committed here, nobody who restores would ever see (archive 2).
+    fn lose(&mut self, error: Error) {
+        self.engine.stop_writes(error.message());
+        self.bases.end();
+        self.engine.keep_log_from(LogKeeper::Archive, None);
+        let mut status = self.shared.status.lock();
+        (status.phase, status.error) = (ArchivePhase::Lost, Some(error));
+    }
+
+    fn claim(&mut self) -> Result<(), Failed> {
+        let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
+        let Claim { fence, after, position, bases, .. } = claimed;
+        self.shipment = Some(Shipment {
+            claim: claimed,
+            line: self.line,
+            head: after,
+            position: position.unwrap_or_default(),
+            last: Timestamp(0),
+            bases,
+            is_unsure: false,
+        });
+        self.held = Some(self.engine.keep_files());
+        let position = match position {
+            Some(position) => position,
+            None => self.begin_again(),
+        };
+        self.engine.keep_log_from(LogKeeper::Archive, Some(position));
+        let mut status = self.shared.status.lock();
+        status.fence = fence;
+        status.shipped = position;
+        status.base = bases[0].map(|base| base.backup);
+        Ok(())
+    }
+
+    /// Goes on from the log's durable end: what comes before it is for a base to have.
+    fn begin_again(&mut self) -> Lsn {
+        self.held = Some(self.engine.keep_files());
+        let durable = self.engine.durable();
+        self.engine.keep_log_from(LogKeeper::Archive, Some(durable.lsn));
+        (self.tap, self.pending) = (None, None);
+        self.spans.clear();
+        self.base_is_void = self.bases.is_under_way();
+        let shipment = self.shipment.as_mut().expect("it has claimed");
+        (shipment.position, shipment.last) = (durable.lsn, durable.last);
+        if active(faults::GO_ON_ACROSS_GAP) {
+            self.base_is_void = false;
+            return durable.lsn;
+        }
+        // No base that is there goes on here.
+        self.base_bytes = 0;
+        self.is_base_new = false;
+        self.shared.status.lock().base = None;
+        durable.lsn
+    }
+
+    /// Keeps no more than it may (archive 5).
+    fn bound(&mut self) {
+        let Some(shipment) = &self.shipment else { return };
+        let lag = self.engine.durable().lsn.0.saturating_sub(shipment.position.0);
+        if self.held.is_some() && lag.max(self.engine.kept_bytes()) > self.options.keep_bytes {
+            self.held = None;
+            (self.tap, self.pending) = (None, None);
+            self.engine.keep_log_from(LogKeeper::Archive, None);
+        }
+    }
+
+    /// Ships what is durable by now.
+    fn round(&mut self) -> Result<(), Failed> {
+        if self.shipment.is_none() {
+            self.claim()?;
+        }
+        self.take_base()?;
+        let begun = self.shared.env.clock.monotonic_nanos();
+        if self.held.is_none() {
+            self.begin_again();
+        }
+        // Files that go from here on stay; then what the log has by now is shipped (shipper 1).
+        let held = self.engine.keep_files();
+        let shipped = self.ship_durable();
+        let shipped = shipped.or_else(|failed| match failed {
+            Failed::Again(error) if error.code() == Code::UndefinedFile => {
+                self.begin_again();
+                Ok(())
+            }
+            failed => Err(failed),
+        });
+        shipped?;
+        self.held = Some(held);
+        if self.is_base_due() {
+            self.bases.begin()?;
+            (self.base_is_void, self.spans) = (false, VecDeque::new());
+        }
+        *self.shared.caught_up.lock() = Some(begun);
+        let mut status = self.shared.status.lock();
+        (status.phase, status.error) = (ArchivePhase::Shipping, None);
+        Ok(())
+    }
+
+    fn ship_durable(&mut self) -> Result<(), Failed> {
+        let durable = self.engine.durable().lsn;
+        let position = self.shipment.as_ref().expect("it has claimed").position;
+        if self.tap.is_none() {
+            self.tap = Some(self.engine.tap_log(position)?);
+        }
+        let mut has_shipped = false;
+        while let Some(span) = self.next_span(durable)? {
+            self.ship(span)?;
+            has_shipped = true;
+        }
+        if self.is_base_new {
+            let Shipment { position, last, .. } = self.shipment.as_ref().expect("it has claimed");
+            self.ship(LogSpan { from: *position, to: *position, last: *last, ..LogSpan::default() })?;
+            self.is_base_new = false;
+            has_shipped = true;
+            let now = self.shared.env.clock.wall_micros();
+            tidy(&*self.store, now, self.options.keep_time)?;
+        }
+        self.idle = if has_shipped { 0 } else { self.idle + 1 };
+        if self.idle >= IDLE_ROUNDS || self.shared.stops() {
+            self.idle = 0;
+            check_fence(&*self.store, self.shipment.as_ref().expect("it has claimed").claim.fence)?;
+        }
+        Ok(())
+    }
+
+    fn next_span(&mut self, durable: Lsn) -> Result<Option<LogSpan>> {
+        if let Some(pending) = self.pending.take() {
+            return Ok(Some(pending));
+        }
+        let tap = self.tap.as_mut().expect("the log is read");
+        tap.next(durable, SPAN_BYTES)
+    }
+
+    fn ship(&mut self, span: LogSpan) -> Result<(), Failed> {
+        let Shipper { engine, store, shared, .. } = &*self;
+        let (engine, store, shared) = (engine.clone(), store.clone(), shared.clone());
+        let shipment = self.shipment.as_mut().expect("it has claimed");
+        let first = shipment.next_name();
+        let bytes: u64 = span.parts.iter().map(|part| part.bytes.len() as u64).sum();
+        if let Err(failed) = shipment.ship(&engine, &store, span.clone(), &|| Ok(())) {
+            self.pending = Some(span).filter(|span| span.to > span.from);
+            return Err(failed);
+        }
+        if self.bases.is_under_way() {
+            self.spans.push_back((first, shipment.position));
+        }
+        let (archive, head, position) = (shipment.claim.archive, shipment.head, shipment.position);
+        Note { archive, head, position }.write(engine.env(), engine.dir())?;
+        engine.keep_log_from(LogKeeper::Archive, Some(position));
+        let mut status = shared.status.lock();
+        (status.shipped, status.commit) = (position, shipment.last);
+        status.pieces += 1;
+        status.bytes += bytes;
+        Ok(())
+    }
+
+    fn is_base_due(&self) -> bool {
+        if self.bases.is_under_way() || self.is_base_new || self.shared.stops() {
+            return false;
+        }
+        let shipment = self.shipment.as_ref().expect("it has claimed");
+        let Some(base) = self.usable_base() else { return true };
+        let behind = shipment.position.0.saturating_sub(base.end.0);
+        behind >= self.options.base_log_bytes.max(self.base_bytes / 4)
+    }
+
+    /// The newest base, if the archive's log goes on from it without a gap.
+    fn usable_base(&self) -> Option<Base> {
+        let named = self.shared.status.lock().base;
+        let newest = self.shipment.as_ref().and_then(|shipment| shipment.bases[0]);
+        newest.filter(|base| named == Some(base.backup))
+    }
+
+    /// A base that was made is named by the next piece (shipper 2).
+    fn take_base(&mut self) -> Result<()> {
+        let Some(made) = self.bases.take() else { return Ok(()) };
+        let Made { backup, end, wall, bytes } = made?;
+        if self.base_is_void {
+            return Ok(());
+        }
+        let shipment = self.shipment.as_mut().expect("it has claimed");
+        let behind = self.spans.iter().find(|(_, to)| *to > end);
+        let from = behind.map_or_else(|| shipment.next_name(), |(first, _)| *first);
+        let base = Base { backup, end, from, wall };
+        let before = shipment.bases[0];
+        assert!(before.is_none_or(|before| before.backup < backup), "backups are numbered in order");
+        shipment.bases = [Some(base), before];
+        (self.is_base_new, self.base_bytes) = (true, bytes);
+        self.spans.clear();
+        self.shared.status.lock().base = Some(backup);
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Ships one span of the log: the files that it attaches, then its bytes in pieces.
+//!
+//! ```text
+//!   span 81920..98304, attaches t5-12     files-8-00000003/t5-12-...   piece 8-3 (more)   piece 8-4   fence-9? no: it counts
+//! ```
+
+use std::sync::Arc;
+
+use weft_env::{Created, OBJECT_BYTES_MAX, ObjectStore};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_kernel::Engine;
+use weft_kernel::fault::active;
+use weft_kernel::log::{LogPart, LogSpan};
+
+use super::chain::{failed, find_piece};
+use super::claim::{Claim, Failed, check_fence};
+use super::names::PieceName;
+use super::piece::{Base, Piece};
+use crate::faults;
+
+/// A piece has so many bytes of log at most.
+const PIECE_BYTES: usize = 8 << 20;
+
+const _: () = assert!(PIECE_BYTES + (1 << 20) < OBJECT_BYTES_MAX);
+
+/// What is shipped, and how far that is.
+pub(super) struct Shipment {
+    pub(super) claim: Claim,
+    pub(super) line: u64,
+    /// The last piece of the archive.
+    pub(super) head: Option<PieceName>,
+    /// Pieces make the log whole up to here.
+    pub(super) position: Lsn,
+    pub(super) last: Timestamp,
+    pub(super) bases: [Option<Base>; 2],
+    /// A piece may have been made of which it is not known.
+    pub(super) is_unsure: bool,
+}
+
+impl Shipment {
+    /// The name of the next piece.
+    pub(super) fn next_name(&self) -> PieceName {
+        let own = self.head.filter(|head| head.fence == self.claim.fence);
+        own.map_or(PieceName { fence: self.claim.fence, number: 1 }, PieceName::next)
+    }
+
+    /// Ships a span; it counts when this returns. [`Code::UndefinedFile`]: a file that it attaches is not there any
+    /// more, and nothing was shipped.
+    pub(super) fn ship(
+        &mut self,
+        engine: &Engine,
+        store: &Arc<dyn ObjectStore>,
+        span: LogSpan,
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> Result<(), Failed> {
+        assert!(span.from == self.position || span.parts.is_empty(), "spans follow each other");
+        self.settle(&**store)?;
+        let mut files = Vec::new();
+        if !active(faults::SHIP_WITHOUT_FILES) {
+            let folder = self.next_name().folder();
+            for &attached in &span.attached {
+                files.push(engine.ship_file(attached, (store, &folder), go_on)?);
+            }
+        }
+        let edits = engine.edits();
+        let mut groups = groups(span.parts);
+        let last_group = groups.pop().unwrap_or_default();
+        let count = groups.len();
+        for (at, parts) in groups.into_iter().chain([last_group]).enumerate() {
+            let more = at < count;
+            let piece = Piece {
+                name: self.next_name(),
+                after: self.head,
+                line: self.line,
+                from: span.from,
+                to: if more { span.from } else { span.to },
+                last: span.last,
+                wall: span.wall.unwrap_or(0),
+                edits,
+                more,
+                bases: self.bases,
+                parts,
+                files: std::mem::take(&mut files),
+            };
+            go_on()?;
+            self.create(&**store, &piece)?;
+        }
+        check_fence(&**store, self.claim.fence)?;
+        (self.position, self.last) = (span.to, span.last);
+        Ok(())
+    }
+
+    /// Finds out what became of pieces of which it is not known: those of an earlier try are followed by another one,
+    /// with the same bytes.
+    fn settle(&mut self, store: &dyn ObjectStore) -> Result<(), Failed> {
+        while self.is_unsure {
+            match find_piece(store, self.next_name())? {
+                Some(piece) if piece.line == self.line => self.head = Some(piece.name),
+                Some(piece) => return Err(self.is_of_another(store, piece.name)),
+                None => self.is_unsure = false,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_of_another(&self, store: &dyn ObjectStore, name: PieceName) -> Failed {
+        let what = format!("{name} of the archive in {} is there, and of somebody else", store.place());
+        Failed::Lost(Error::internal(what))
+    }
+
+    fn create(&mut self, store: &dyn ObjectStore, piece: &Piece) -> Result<(), Failed> {
+        let (name, bytes) = (piece.name, piece.encode());
+        assert!(self.head.is_none_or(|head| head < name), "pieces are made in their order");
+        if bytes.len() > OBJECT_BYTES_MAX {
+            let what = format!("a commit attaches {} files, too many for one piece of an archive", piece.files.len());
+            return Err(Error::new(Code::ProgramLimit, what).hint("load in several transactions").into());
+        }
+        match store.create(&name.to_string(), &bytes) {
+            Ok(Created::Made) => {
+                self.head = Some(name);
+                Ok(())
+            }
+            // A fence is of one opening: it alone makes its pieces.
+            Ok(Created::Exists) => Err(self.is_of_another(store, name)),
+            Err(error) => {
+                self.is_unsure = true;
+                Err(failed(store, &format!("creating {name}"), &error).into())
+            }
+        }
+    }
+}
+
+/// The parts of a span, in groups of not too many bytes.
+fn groups(parts: Vec<LogPart>) -> Vec<Vec<LogPart>> {
+    let mut groups: Vec<Vec<LogPart>> = Vec::new();
+    let mut room = 0;
+    for LogPart { segment, mut offset, mut bytes } in parts {
+        while !bytes.is_empty() {
+            if room == 0 {
+                groups.push(Vec::new());
+                room = PIECE_BYTES;
+            }
+            let rest = bytes.split_off(bytes.len().min(room));
+            room -= bytes.len();
+            let length = bytes.len() as u64;
+            let group = groups.last_mut().expect("one was begun");
+            group.push(LogPart { segment: segment.clone(), offset, bytes });
+            (offset, bytes) = (offset + length, rest);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_all_bytes_in_order() {
+        let part = |segment: &str, offset, length: usize| LogPart {
+            segment: segment.to_owned(),
+            offset,
+            bytes: (0..length).map(|at| (at % 251) as u8).collect(),
+        };
+        let parts = vec![part("a", 512, PIECE_BYTES + 10), part("b", 0, 20), part("c", 0, 2 * PIECE_BYTES)];
+        let made = groups(parts.clone());
+        let sizes: Vec<usize> = made.iter().map(|group| group.iter().map(|part| part.bytes.len()).sum()).collect();
+        assert_eq!(sizes, [PIECE_BYTES, PIECE_BYTES, PIECE_BYTES, 30]);
+        let mut joined: Vec<LogPart> = Vec::new();
+        for part in made.into_iter().flatten() {
+            match joined.last_mut().filter(|last| last.segment == part.segment) {
+                Some(last) => {
+                    assert_eq!(last.offset + last.bytes.len() as u64, part.offset);
+                    last.bytes.extend(part.bytes);
+                }
+                None => joined.push(part),
+            }
+        }
+        assert_eq!(joined, parts);
+        assert!(groups(Vec::new()).is_empty());
+    }
+}
