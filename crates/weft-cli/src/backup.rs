@@ -4,12 +4,14 @@
 //!   weft backup shop s3://bucket/shop       into a store of objects; file:///dir: a directory that behaves like one
 //!   weft backup shop /backups/shop          of a directory that nobody has open, or through the server that has
 //!   weft restore /backups/shop shop2        the newest; --backup 3: that one
+//!   weft restore s3://bucket/shop shop2     an archive (weft serve --archive): all that was shipped
+//!   ... --until 2026-11-29T10:00:00Z        or as it was at that moment
 //!   weft restore /backups/shop --list       which there are;  --check: every checksum of the newest, or of --backup N
 //! ```
 
 use std::path::{Path, PathBuf};
 
-use weft::{Backup, BackupSummary, Code, Database, Options};
+use weft::{ArchiveRestored, Backup, BackupSummary, Code, DataType, Database, Options, Value};
 use weft_bench::subcommand::Arguments;
 use weft_server::client::Client;
 use weft_server::connect_as_owner;
@@ -42,12 +44,16 @@ pub(crate) fn restore(mut arguments: Arguments) -> Result<(), Failure> {
         number => Some(number),
     };
     let (list, check) = (arguments.flag("--list"), arguments.flag("--check"));
+    let until = arguments.option("--until")?.map(|text| moment(&text)).transpose()?;
     let usage = |what: &str| Failure::Usage(format!("restore needs {what}"));
     let dest = place(&arguments.word().ok_or_else(|| usage("the place of the backups"))?);
     if list || check {
         arguments.finish()?;
         if list {
             weft::backups(&dest)?.iter().for_each(print_backup);
+            if weft::is_archive(&dest)? {
+                print_archive(&dest)?;
+            }
         } else {
             let backup = weft::check_backup(&dest, number)?;
             println!("backup {}: {} files, no damage found", backup.number, backup.file_count());
@@ -56,6 +62,10 @@ pub(crate) fn restore(mut arguments: Arguments) -> Result<(), Failure> {
     }
     let dir = absolute(&arguments.word().ok_or_else(|| usage("a new directory for the database"))?);
     arguments.finish()?;
+    let is_archive = number.is_none() && weft::is_archive(&dest)?;
+    if is_archive || until.is_some() {
+        return restore_archive(&dest, &dir, until);
+    }
     let backup = weft::restore(&dest, &dir, number)?;
     let (files, bytes) = (backup.file_count(), backup.bytes());
     println!(
@@ -65,6 +75,41 @@ pub(crate) fn restore(mut arguments: Arguments) -> Result<(), Failure> {
         backup.timestamp
     );
     Ok(())
+}
+
+/// A moment as people write it, microseconds since 1970; without an offset it is UTC.
+fn moment(text: &str) -> Result<i64, Failure> {
+    let wrong = || Failure::Usage(format!("--until: {text:?} is no moment; write 2026-11-29T10:00:00Z"));
+    match weft::read_value(text, DataType::TimestampTz) {
+        Ok(Value::Int(micros)) => Ok(micros),
+        _ => Err(wrong()),
+    }
+}
+
+fn restore_archive(dest: &Path, dir: &Path, until: Option<i64>) -> Result<(), Failure> {
+    let restored = weft::restore_archive(dest, dir, until)?;
+    let ArchiveRestored { backup, pieces, timestamp, wall, has_gap } = restored;
+    let made = wall.map_or_else(String::new, |wall| format!(", the last one made at {}", written(wall)));
+    println!("{}: backup {backup} and {pieces} pieces of the log, all commits up to {timestamp}{made}", dir.display());
+    if has_gap {
+        println!("later pieces of the log are there, behind a gap: no backup that they go on from was made yet");
+    }
+    Ok(())
+}
+
+fn print_archive(dest: &Path) -> Result<(), Failure> {
+    let Some(summary) = weft::survey_archive(dest)? else {
+        println!("archive\tnothing was shipped yet");
+        return Ok(());
+    };
+    let oldest = summary.bases.last().map_or_else(|| "none yet".to_owned(), |(_, wall)| written(*wall));
+    let bases: Vec<String> = summary.bases.iter().map(|(backup, _)| backup.to_string()).collect();
+    println!("archive\tcommits up to {}\tbackups {}\tany moment since {oldest}", summary.commit, bases.join(", "));
+    Ok(())
+}
+
+fn written(micros: i64) -> String {
+    weft::value_text(&Value::Int(micros), DataType::TimestampTz).unwrap_or_default()
 }
 
 fn print_backup(backup: &Backup) {

@@ -48,7 +48,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft nodes DIR [--check] [--format table|csv|json]
        weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more
        weft backup DIR DEST                                  DEST: a directory, s3://BUCKET/PREFIX, or file:///DIR
-       weft restore DEST DIR [--backup N] [--list] [--check]
+       weft restore DEST DIR [--backup N | --until TIME] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]
        weft check DIR [--quarantine]
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]

@@ -21,12 +21,16 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use weft_env::sync::{Mutex, RwLock};
-use weft_env::{Env, FreedMemory};
+use weft_env::{Env, FreedMemory, ObjectStore};
 use weft_format::{Code, Error, Result};
+use weft_kernel::log::LogKeeper;
 use weft_kernel::{
     Backup, BackupPlace, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef,
 };
-use weft_replica::{Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted, Survey};
+use weft_replica::{
+    Archive, ArchiveRestored, ArchiveStatus, ArchiveSummary, Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted,
+    Survey,
+};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
@@ -56,6 +60,8 @@ struct Served {
     sql: RwLock<Option<Arc<SqlEngine>>>,
     activities: OnceLock<Arc<Activities>>,
     configured: OnceLock<Arc<Configured>>,
+    /// Ships the log.
+    archive: Mutex<Option<Archive>>,
     /// Whether it was closed. Held by who closes it or makes it the writer.
     is_closed: Mutex<bool>,
 }
@@ -63,7 +69,8 @@ struct Served {
 impl Served {
     fn nothing() -> Served {
         let (activities, configured) = (OnceLock::new(), OnceLock::new());
-        Served { sql: RwLock::new(None), activities, configured, is_closed: Mutex::new(false) }
+        let (sql, archive, is_closed) = (RwLock::new(None), Mutex::new(None), Mutex::new(false));
+        Served { sql, activities, configured, archive, is_closed }
     }
 
     /// These sessions begin in from now on.
@@ -138,6 +145,14 @@ impl Database {
         let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
         let apart = weft_replica::listen(&env, &dir, weft_env::machine())?;
         let engine = Engine::open(env.clone(), &dir, methods, EngineOptions { apart, ..options.engine() })?;
+        let archive = match start_archive(&env, &engine, &options) {
+            Ok(archive) => archive,
+            Err(error) => {
+                // Nothing was written but what recovery writes.
+                let _ = engine.close();
+                return Err(error);
+            }
+        };
         let beside = match limits {
             Some(limits) => match Herald::start(&engine, limits.herald()) {
                 Ok(herald) => Beside::Nodes(herald),
@@ -155,6 +170,7 @@ impl Database {
         let sql = SqlEngine::new(engine, sql_options(&options));
         sql.drop_leftovers();
         let served = Served::nothing();
+        *served.archive.lock() = archive;
         served.begin(sql);
         if matches!(beside, Beside::Nobody) {
             engine_of(&served).keep_log_from(LogKeeper::Nodes, None);
@@ -224,11 +240,15 @@ impl Database {
         Arc::clone(&self.beside.read())
     }
 
-    /// Who has the directory now, when another has taken it from this database: then it acknowledges nothing more, and
-    /// is to be closed.
+    /// Who has the directory now, or the archive, when another has taken it from this database: then it acknowledges
+    /// nothing more, and is to be closed.
     pub fn overtaken(&self) -> Option<Error> {
         let engine = self.engine();
-        if !engine.is_follower() && engine.has_lost_directory() { engine.check_writes().err() } else { None }
+        let lost_archive = || self.served.archive.lock().as_ref().and_then(|archive| archive.lost());
+        match !engine.is_follower() && engine.has_lost_directory() {
+            true => engine.check_writes().err(),
+            false => lost_archive(),
+        }
     }
 
     /// What sessions begin in now.
@@ -254,6 +274,11 @@ impl Database {
     /// The nodes that follow it.
     pub fn nodes(&self) -> Vec<NodeSeen> {
         if let Beside::Nodes(herald) = &*self.beside() { herald.nodes() } else { Vec::new() }
+    }
+
+    /// How its archive stands; none when it has none.
+    pub fn archive(&self) -> Option<ArchiveStatus> {
+        Archive::status_of(&self.engine())
     }
 
     /// A new session; an error when the database was closed.
@@ -387,6 +412,10 @@ impl Database {
         // A promotion that is under way ends before: then there is one engine, which is closed here.
         let mut is_closed = self.served.is_closed.lock();
         *is_closed = true;
+        // What is committed from here on the next opening ships.
+        if let Some(archive) = self.served.archive.lock().take() {
+            archive.stop();
+        }
         match &*self.beside() {
             Beside::Nobody => self.engine().close(),
             Beside::Nodes(herald) => {
@@ -400,6 +429,9 @@ impl Database {
         }
     }
 }
+
+/// So long a request to the store of an archive is repeated, before it says that it waits.
+const ARCHIVE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// So long who asked for a promotion has to be told, before sessions of the node end.
 const TELL: Duration = Duration::from_millis(100);
@@ -437,6 +469,11 @@ impl Promotion {
         if herald.is_none() {
             engine.keep_log_from(LogKeeper::Nodes, None);
         }
+        match start_archive(&self.env, &engine, &self.options) {
+            Ok(archive) => *served.archive.lock() = archive,
+            // What it would commit nobody who restores would see.
+            Err(error) => engine.stop_writes(error.message()),
+        }
         // As an opening does, before anybody sees it.
         let (sql, clients) = (served.sql_of(&engine, &sql_options(&self.options)), served.clients());
         sql.drop_leftovers();
@@ -458,6 +495,20 @@ impl Promotion {
 /// A directory by a name that stays true when the process goes to another one.
 fn absolute(dir: &Path) -> Result<PathBuf> {
     weft_env::absolute(dir).map_err(|error| Error::io(format!("finding the directory {}", dir.display()), &error))
+}
+
+/// Begins to ship the log, when it is to be archived.
+fn start_archive(env: &Env, engine: &Arc<Engine>, options: &Options) -> Result<Option<Archive>> {
+    let Some(archiving) = &options.archive else { return Ok(None) };
+    // Before anything lets go of the log that the archive lacks.
+    Archive::keep_log(engine)?;
+    let place = &archiving.place;
+    let store = match weft_store::open_to_put(env, place, ARCHIVE_PATIENCE) {
+        // One that cannot be asked now keeps nobody from opening.
+        Err(error) if error.code() == Code::Io => weft_store::open(env, place, ARCHIVE_PATIENCE),
+        opened => opened,
+    }?;
+    Archive::start(engine, store, archiving.options()).map(Some)
 }
 
 fn engine_of(served: &Served) -> Arc<Engine> {
@@ -510,6 +561,33 @@ fn methods() -> Vec<Arc<dyn weft_kernel::method::Method>> {
 /// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
 pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
     weft_kernel::restore(&Env::real(), backup_place(dest.as_ref())?, dir.as_ref(), number)
+}
+
+/// Whether there is an archive at a URL ([`Options::archive`]).
+pub fn is_archive(place: impl AsRef<Path>) -> Result<bool> {
+    let Some(url) = url(place.as_ref()) else { return Ok(false) };
+    let store = weft_store::open(&Env::real(), url, weft_store::PATIENCE)?;
+    weft_replica::is_archive(&*store).map_err(|error| Error::io(format!("reading {url}"), &error))
+}
+
+/// What an archive has; none: nothing was shipped yet.
+pub fn survey_archive(place: impl AsRef<Path>) -> Result<Option<ArchiveSummary>> {
+    weft_replica::survey_archive(&*archive_at(place.as_ref())?)
+}
+
+/// Makes `dir`, which must be missing or empty, a database as an archive has it: everything that was shipped, or with
+/// `until`, microseconds since 1970-01-01 UTC, what it was about that moment, with no later commit. Every checksum is
+/// tested; after an error `dir` holds no database.
+pub fn restore_archive(place: impl AsRef<Path>, dir: impl AsRef<Path>, until: Option<i64>) -> Result<ArchiveRestored> {
+    weft_replica::restore_archive(&Env::real(), &archive_at(place.as_ref())?, dir.as_ref(), until)
+}
+
+fn archive_at(place: &Path) -> Result<Arc<dyn ObjectStore>> {
+    let Some(url) = url(place) else {
+        let what = format!("an archive is in a store of objects, and {} is no URL of one", place.display());
+        return Err(Error::new(Code::InvalidParameterValue, what).hint("name it as s3://bucket/prefix or file:///dir"));
+    };
+    weft_store::open(&Env::real(), url, weft_store::PATIENCE)
 }
 
 /// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and

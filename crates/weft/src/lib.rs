@@ -27,8 +27,10 @@
 mod database;
 mod options;
 
-pub use database::{Database, Layer, backups, check_backup, quarantine, restore, survey};
-pub use options::{Follow, Nodes, Options};
+pub use database::{
+    Database, Layer, backups, check_backup, is_archive, quarantine, restore, restore_archive, survey, survey_archive,
+};
+pub use options::{Archiving, Follow, Nodes, Options};
 pub use weft_format::{Code, Column, DataType, Error, ErrorKind, Result, Schema, Timestamp, Value, ValueRef};
 pub use weft_kernel::admission::PoolStatus;
 pub use weft_kernel::sched::JobTotal;
@@ -36,6 +38,7 @@ pub use weft_kernel::sched::SchedulerMode;
 pub use weft_kernel::{
     Backup, BackupSummary, DamagedFile, Durability, EngineStatus, QuarantineReport, Quarantined, TableDef,
 };
+pub use weft_replica::{ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary};
 pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus, NodeSurveyed, Phase, Survey, WriterSurveyed};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};
@@ -48,6 +51,11 @@ pub use arrow;
 /// The text of a value in a session's style ([`Session::settings`]); `None` for NULL.
 pub fn value_text_in(value: &Value, data_type: DataType, style: &Style) -> Option<String> {
     (!value.is_null()).then(|| weft_sql::text::print_as(value.as_ref(), data_type, style))
+}
+
+/// The value that a text is of, as PostgreSQL reads it in ISO style and UTC.
+pub fn read_value(text: &str, data_type: DataType) -> Result<Value> {
+    weft_sql::text::parse(text, data_type, &weft_sql::Local::default())
 }
 
 /// The text of a value as PostgreSQL writes it in ISO style and UTC; `None` for NULL.

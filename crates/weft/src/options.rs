@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
-use weft_replica::HeraldOptions;
+use weft_replica::{ArchiveOptions, HeraldOptions};
 
 /// Sizes and limits of an opened database. Each opening may choose its own: none is stored,
 /// but a table keeps the options that it was made with.
@@ -50,6 +50,8 @@ pub struct Options {
     pub scheduler: SchedulerMode,
     /// Whether nodes may follow ([`crate::Database::follow`]), and what is kept for them; none: nobody follows.
     pub nodes: Option<Nodes>,
+    /// The archive that its log is shipped to ([`crate::restore_archive`]); none: none.
+    pub archive: Option<Archiving>,
     /// Whether opening tells glibc's malloc to keep little of what is freed: two settings of the whole process, that
     /// large blocks are mapped by themselves and that there are few heaps; and a thread that has it return what is
     /// free between others. Memory limits hold with them. They are for who begins the process, so a library that opens
@@ -58,6 +60,33 @@ pub struct Options {
     pub keep_little_freed_memory: bool,
     /// Options of `CREATE TABLE ... WITH` for tables that are made without them, such as `bucket_bytes`.
     pub table_options: BTreeMap<String, String>,
+}
+
+/// How a database is archived: its log goes into a store of objects, a moment after it is durable.
+#[derive(Clone, Debug)]
+pub struct Archiving {
+    /// The URL of the store, as for [`crate::Database::backup`].
+    pub place: String,
+    /// How often what is durable is shipped: so much is lost at most when the machine is.
+    pub interval: Duration,
+    /// So many bytes of log that the store does not have are kept, and as many of files; beyond that the archive has a
+    /// gap, and begins again with a new backup.
+    pub keep_bytes: u64,
+    /// Any moment of so long ago can be restored.
+    pub keep_time: Duration,
+}
+
+impl Archiving {
+    /// With the default options.
+    pub fn to(place: impl Into<String>) -> Archiving {
+        let ArchiveOptions { interval, keep_bytes, keep_time, .. } = ArchiveOptions::default();
+        Archiving { place: place.into(), interval, keep_bytes, keep_time }
+    }
+
+    pub(crate) fn options(&self) -> ArchiveOptions {
+        let Archiving { interval, keep_bytes, keep_time, .. } = *self;
+        ArchiveOptions { interval, keep_bytes, keep_time, ..ArchiveOptions::default() }
+    }
 }
 
 /// What is kept for nodes that follow.
@@ -120,6 +149,7 @@ impl Default for Options {
             workers: engine.workers,
             scheduler: engine.scheduler,
             nodes: None,
+            archive: None,
             keep_little_freed_memory: true,
             table_options: engine.table_options,
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft::configuration::{Configuration, SETTINGS, Source};
-use weft::{Durability, Nodes, Options, SchedulerMode};
+use weft::{Archiving, Durability, Nodes, Options, SchedulerMode};
 use weft_bench::subcommand::Arguments;
 use weft_server::{Auth, Log, ServerConfig};
 
@@ -92,6 +92,13 @@ pub(super) fn options(configuration: &mut Configuration) -> Options {
     options.nodes = configuration.is_on("nodes").then(|| Nodes {
         keep_bytes: configuration.bytes("node_keep_size"),
         keep_time: configuration.duration("node_keep_time").unwrap_or_default(),
+    });
+    let place = configuration.text("archive");
+    options.archive = (!place.is_empty()).then(|| Archiving {
+        interval: configuration.duration("archive_interval").unwrap_or_default(),
+        keep_bytes: configuration.bytes("archive_keep_size"),
+        keep_time: configuration.duration("archive_keep_time").unwrap_or_default(),
+        ..Archiving::to(place)
     });
     options.scheduler = SchedulerMode::from_name(configuration.text("scheduler")).unwrap_or_default();
     configuration.derive_bytes("row_memory", options.row_memory_bytes);

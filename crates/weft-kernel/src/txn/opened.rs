@@ -14,24 +14,27 @@ use super::core::Core;
 pub struct Engine {
     pub(crate) core: Arc<Core>,
     threads: Mutex<Vec<JoinHandle>>,
-    company: OnceLock<Box<dyn Any + Send + Sync>>,
+    company: [OnceLock<Box<dyn Any + Send + Sync>>; 2],
 }
 
 impl Engine {
     /// The parts of an engine that was opened, without threads yet.
     pub(crate) fn of(core: Arc<Core>) -> Engine {
-        Engine { core, threads: Mutex::default(), company: OnceLock::new() }
+        Engine { core, threads: Mutex::default(), company: [OnceLock::new(), OnceLock::new()] }
     }
 
-    /// What layers above know of the processes that follow it, or that it follows: kept for whoever asks the engine;
-    /// once. It must not keep the engine.
+    /// What layers above know of the processes that follow it, or that it follows, and of its archive: kept for whoever
+    /// asks the engine; each type once. It must not keep the engine.
     pub fn keep_company(&self, company: impl Any + Send + Sync) {
-        assert!(self.company.set(Box::new(company)).is_ok(), "an engine keeps one company");
+        let left = self.company.iter().try_fold(Box::new(company) as Box<dyn Any + Send + Sync>, |company, place| {
+            place.set(company).map_or_else(Some, |()| None)
+        });
+        assert!(left.is_none(), "an engine keeps one company of a kind, and two kinds");
     }
 
     /// What is kept of that type.
     pub fn company<T: Any>(&self) -> Option<&T> {
-        self.company.get()?.downcast_ref()
+        self.company.iter().find_map(|place| place.get()?.downcast_ref())
     }
 
     /// These end before the engine does.

@@ -13,8 +13,8 @@
 //! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex};
@@ -74,6 +74,22 @@ struct Shared {
     rung: Condvar,
 }
 
+/// The archive of an engine, for who has the engine alone.
+struct Seen(Mutex<Weak<Shared>>);
+
+impl Seen {
+    fn of(engine: &Engine) -> &Seen {
+        if engine.company::<Seen>().is_none() {
+            engine.keep_company(Seen(Mutex::new(Weak::new())));
+        }
+        engine.company().expect("it was kept just now")
+    }
+
+    fn keep(&self, shared: &Arc<Shared>) {
+        *self.0.lock() = Arc::downgrade(shared);
+    }
+}
+
 /// Ships the log of an engine, until it is dropped.
 pub struct Archive {
     engine: Arc<Engine>,
@@ -126,6 +142,7 @@ impl Archive {
             Err(Failed::Again(error)) => shared.failed(error),
             Ok(()) => {}
         }
+        Seen::of(engine).keep(&shared);
         let thread = env.spawn.spawn("weft-archive", Box::new(move || shipper.run()));
         let thread = thread.map_err(|error| Error::io("starting the thread that ships the log", &error))?;
         Ok(Archive { engine: engine.clone(), store, shared, thread: Mutex::new(Some(thread)) })
@@ -133,12 +150,14 @@ impl Archive {
 
     /// How it stands.
     pub fn status(&self) -> ArchiveStatus {
-        let mut status = self.shared.status.lock().clone();
-        status.lag_bytes = self.engine.durable().lsn.0.saturating_sub(status.shipped.0);
-        let caught_up = *self.shared.caught_up.lock();
-        let now = self.shared.env.clock.monotonic_nanos();
-        status.age = caught_up.map(|at| Duration::from_nanos(now.saturating_sub(at)));
-        status
+        self.shared.status(&self.engine)
+    }
+
+    /// How that of an engine stands; none when it has none.
+    pub fn status_of(engine: &Engine) -> Option<ArchiveStatus> {
+        let seen: &Seen = engine.company()?;
+        let shared = seen.0.lock().upgrade();
+        shared.map(|shared| shared.status(engine))
     }
 
     /// Where it ships to.
@@ -175,6 +194,15 @@ impl Drop for Archive {
 }
 
 impl Shared {
+    fn status(&self, engine: &Engine) -> ArchiveStatus {
+        let mut status = self.status.lock().clone();
+        status.lag_bytes = engine.durable().lsn.0.saturating_sub(status.shipped.0);
+        let caught_up = *self.caught_up.lock();
+        let now = self.env.clock.monotonic_nanos();
+        status.age = caught_up.map(|at| Duration::from_nanos(now.saturating_sub(at)));
+        status
+    }
+
     fn failed(&self, error: Error) {
         let mut status = self.status.lock();
         status.failures += 1;

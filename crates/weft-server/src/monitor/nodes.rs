@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!   a writer   weft_node_lag_bytes{node="berlin"} 4096         for each node that follows
+//!   archived   weft_archive_age_seconds 0.7
 //!   a node     weft_replication_age_seconds 0.0016             of itself
 //! ```
 
-use weft::{Database, NodeSeen, NodeStatus};
+use weft::{ArchiveStatus, Database, NodeSeen, NodeStatus};
 use weft_wire::monitor::Page;
 
 /// A family of samples, one for each node.
@@ -22,6 +23,23 @@ pub(super) fn render(page: &mut Page, database: &Database) {
         Some(node) => itself(page, &node),
         None => followers(page, database),
     }
+    if let Some(status) = database.archive() {
+        archive(page, &status);
+    }
+}
+
+fn archive(page: &mut Page, status: &ArchiveStatus) {
+    page.family("weft_archive_state", "gauge", "1: what the archive does.");
+    page.sample("weft_archive_state", &[("state", status.phase.name())], 1);
+    page.single("weft_archive_lag_bytes", "gauge", "Durable log that the archive lacks.", status.lag_bytes);
+    if let Some(age) = status.age {
+        let help = "The archive had everything that was durable so long ago.";
+        page.single("weft_archive_age_seconds", "gauge", help, age.as_secs_f64());
+    }
+    let help = "The backup that the archive's log goes on from; 0: it cannot be restored yet.";
+    page.single("weft_archive_base", "gauge", help, status.base.unwrap_or(0));
+    page.single("weft_archive_bytes_total", "counter", "Bytes of log that were shipped.", status.bytes);
+    page.single("weft_archive_failures_total", "counter", "Rounds that failed.", status.failures);
 }
 
 fn itself(page: &mut Page, node: &NodeStatus) {

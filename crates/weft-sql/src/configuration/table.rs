@@ -76,6 +76,22 @@ const SEVERITIES: &[&str] =
 pub const SETTINGS: &[Definition] = &[
     setting("admission_timeout", Ms, "30s", Start, "How long a transaction or a query waits for its slot"),
     setting("application_name", Text, "", Session, "What the client calls itself"),
+    setting(
+        "archive",
+        Text,
+        "",
+        Start,
+        "Where the log is shipped to, s3://bucket/prefix or file:///dir; empty = nowhere",
+    ),
+    setting("archive_interval", Ms, "1s", Start, "How often: so much is lost at most when the machine is"),
+    setting(
+        "archive_keep_size",
+        Bytes(0),
+        "4GB",
+        Start,
+        "Log that the archive lacks, and as much of files, that are kept at most",
+    ),
+    setting("archive_keep_time", Ms, "24h", Start, "Any moment of so long ago can be restored from the archive"),
     setting("auth", Words(&["scram", "trust"]), "scram", Start, "How clients prove who they are; trust needs loopback"),
     setting("authentication_timeout", Ms, "1min", Reload, "How long a client may take to log in"),
     setting("bytea_output", Text, "hex", Fixed, "How bytea is written"),

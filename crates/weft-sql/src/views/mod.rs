@@ -225,6 +225,24 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
         ],
         nodes::replication,
     ),
+    (
+        "weft_archive",
+        &[
+            ("place", TEXT),
+            ("state", TEXT),
+            ("fence", BIGINT),
+            ("position", BIGINT),
+            ("lag_bytes", BIGINT),
+            ("age_ms", DOUBLE),
+            ("shipped_timestamp", BIGINT),
+            ("base", BIGINT),
+            ("pieces", BIGINT),
+            ("bytes", BIGINT),
+            ("failures", BIGINT),
+            ("last_error", TEXT),
+        ],
+        nodes::archive,
+    ),
 ];
 
 /// Whether a name is that of a view.

@@ -1,10 +1,10 @@
-//! The views of who follows, and of what a node that follows knows.
+//! The views of who follows, of what a node that follows knows, and of the archive.
 
 use std::time::Duration;
 
 use weft_format::Value;
 use weft_kernel::Engine;
-use weft_replica::Company;
+use weft_replica::{Archive, Company};
 
 use super::values::{int, text};
 
@@ -47,6 +47,26 @@ pub(super) fn replication(engine: &Engine) -> Vec<Vec<Value>> {
         node.writer_heard.map_or(Value::Null, ms),
         Value::Bool(node.writer_is_closed),
         node.lost.map_or(Value::Null, |error| text(error.message())),
+    ];
+    vec![row]
+}
+
+/// The archive of this engine: one row, or none when it has none.
+pub(super) fn archive(engine: &Engine) -> Vec<Vec<Value>> {
+    let Some(archive) = Archive::status_of(engine) else { return Vec::new() };
+    let row = vec![
+        text(archive.place),
+        text(archive.phase.name()),
+        int(archive.fence),
+        int(archive.shipped.0),
+        int(archive.lag_bytes),
+        archive.age.map_or(Value::Null, ms),
+        int(archive.commit.0),
+        archive.base.map_or(Value::Null, int),
+        int(archive.pieces),
+        int(archive.bytes),
+        int(archive.failures),
+        archive.error.map_or(Value::Null, |error| text(error.message())),
     ];
     vec![row]
 }
