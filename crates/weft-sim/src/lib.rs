@@ -24,6 +24,7 @@
 // point, so its mutex must not be one of the simulation.
 #![allow(clippy::disallowed_types)]
 
+mod archives;
 mod arrays;
 mod backups;
 mod bounded;
@@ -55,6 +56,7 @@ mod succession;
 mod tables;
 mod work;
 
+pub use archives::{ArchiveCounts, ArchiveLedger};
 pub use backups::{BackupCounts, BackupLedger, COPIES, back_up_with_faults};
 pub use building::build_beside_writers;
 pub use campaign::{Campaign, Report, run_scenario, run_seed};

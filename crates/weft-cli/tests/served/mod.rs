@@ -27,12 +27,18 @@ impl Served {
 
     /// The same, with other options of `weft serve`.
     pub fn start_with(db: &Path, options: &[&str]) -> Served {
+        Served::start_by(db, options, &[])
+    }
+
+    /// The same, with further variables.
+    pub fn start_by(db: &Path, options: &[&str], variables: &[(&str, String)]) -> Served {
         let begun = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_weft"))
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(options)
             .arg(db)
             .env("WEFT_PASSWORD", PASSWORD)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
