@@ -1,8 +1,11 @@
 //! Each deliberate bug is caught by the crash campaign, the isolation checker, damage to files or a promise: with the
 //! fault planted some seed fails, without it none does.
 //!
-//! A planted fault is there for the whole process, so this is one test in a binary of its own. docs/faults.md lists
-//! which test catches which fault.
+//! A planted fault is there for the whole process, so this is one test in a binary of its own, which starts itself once
+//! for each core. docs/faults.md lists which test catches which fault.
+
+// Wall time is measured outside of the simulation, and a test starts processes.
+#![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use std::panic;
@@ -32,6 +35,9 @@ const LAYER_SEEDS: u64 = 6;
 const ISOLATION_SEEDS: u64 = 100;
 /// How many seeds of the isolation plan with speculative reads: a crash must come between a read and its durability.
 const SPECULATIVE_SEEDS: u64 = 600;
+
+/// Says which share of the faults a process tries: `1/2` is the second of two.
+const SHARE: &str = "WEFT_SIM_FAULT_SHARE";
 
 /// What is noticed by what.
 const LISTED: &str = include_str!("../../../docs/faults.md");
@@ -236,6 +242,45 @@ fn first_failure(seeds: u64) -> Option<(u64, String)> {
         .find_map(|seed| run_seed(seed, CRASHES, false).failures.into_iter().next().map(|failure| (seed, failure)))
 }
 
+/// The share of the faults that this process tries: its number, and how many there are; none: others try them for it.
+fn share() -> Option<(usize, usize)> {
+    let text = std::env::var(SHARE).ok()?;
+    let (number, count) = text.split_once('/')?;
+    Some((number.parse().ok()?, count.parse().ok()?))
+}
+
+/// A planted fault is there for a whole process: so each core has a process of its own.
+fn try_apart() {
+    let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let program = std::env::current_exe().expect("the program has a name");
+    let children: Vec<_> = (0..count)
+        .map(|number| {
+            let mut child = std::process::Command::new(&program);
+            child.args(["every_planted_fault_is_caught", "--exact", "--nocapture"]);
+            child.env(SHARE, format!("{number}/{count}")).spawn().expect("the program can be started")
+        })
+        .collect();
+    let failed = children.into_iter().map(|child| child.wait_with_output().expect("it ends"));
+    let failed: Vec<_> = failed.filter(|output| !output.status.success()).collect();
+    assert!(failed.is_empty(), "{} of {count} processes say what was not caught", failed.len());
+}
+
+fn nothing_fails_without_a_fault() {
+    assert_eq!(first_failure(4), None, "nothing fails without a fault");
+    assert_eq!(first_failure_of_members(4), None, "unique values stay unique without a fault");
+    assert_eq!(first_failure_of_layers().map(|(seed, _)| seed), None, "layers are kept without a fault");
+    assert_eq!(first_failure_of_conformance(), None, "the method passes its suite without a fault");
+    assert_eq!(promises(), Ok(()), "promises are kept without a fault");
+    assert_eq!(completeness(), Ok(()), "promises about the ends of the log are kept without a fault");
+    for level in [Level::RepeatableRead, Level::Serializable] {
+        assert_eq!(first_anomaly_within(4, Some(level)), None, "no anomaly without a fault");
+        let speculative = first_of(4, |seed| Plan::speculative(seed, Some(level)));
+        assert_eq!(speculative, None, "no anomaly of speculative reads without a fault");
+    }
+    assert!((0..4).all(|seed| follow(seed, 1).is_ok()), "a follower shows the model without a fault");
+    assert!((0..8).all(|seed| damage(seed, Damaged::Log).is_ok()), "damage is reported without a fault");
+}
+
 #[test]
 fn every_planted_fault_is_caught() {
     let is_listed = |fault: &Fault| LISTED.contains(&format!("| `{}`", fault.name()));
@@ -243,35 +288,32 @@ fn every_planted_fault_is_caught() {
         all_faults().into_iter().filter(|fault| !is_listed(fault)).map(|fault| fault.name()).collect();
     assert!(unlisted.is_empty(), "docs/faults.md does not say what notices {unlisted:?}");
     let only = std::env::var("WEFT_SIM_FAULT").ok();
-    if only.is_none() {
-        assert_eq!(first_failure(4), None, "nothing fails without a fault");
-        assert_eq!(first_failure_of_members(4), None, "unique values stay unique without a fault");
-        assert_eq!(first_failure_of_layers().map(|(seed, _)| seed), None, "layers are kept without a fault");
-        assert_eq!(first_failure_of_conformance(), None, "the method passes its suite without a fault");
-        assert_eq!(promises(), Ok(()), "promises are kept without a fault");
-        assert_eq!(completeness(), Ok(()), "promises about the ends of the log are kept without a fault");
-        for level in [Level::RepeatableRead, Level::Serializable] {
-            assert_eq!(first_anomaly_within(4, Some(level)), None, "no anomaly without a fault");
-            let speculative = first_of(4, |seed| Plan::speculative(seed, Some(level)));
-            assert_eq!(speculative, None, "no anomaly of speculative reads without a fault");
-        }
-        assert!((0..4).all(|seed| follow(seed, 1).is_ok()), "a follower shows the model without a fault");
-        assert!((0..8).all(|seed| damage(seed, Damaged::Log).is_ok()), "damage is reported without a fault");
+    let (number, count) = match (share(), &only) {
+        (Some(share), _) => share,
+        (None, Some(_)) => (0, 1),
+        (None, None) => return try_apart(),
+    };
+    if only.is_none() && number == 0 {
+        nothing_fails_without_a_fault();
     }
     // The failures are expected: their panics need no text of their own.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
     let mut missed = Vec::new();
-    for fault in all_faults().into_iter().filter(|fault| !is_caught_elsewhere(*fault)) {
+    let faults = all_faults().into_iter().filter(|fault| !is_caught_elsewhere(*fault));
+    for fault in faults.enumerate().filter(|(at, _)| at % count == number).map(|(_, fault)| fault) {
         if only.as_ref().is_some_and(|only| only != fault.name()) {
             continue;
         }
         plant(Some(fault));
+        let begun = std::time::Instant::now();
         let failure = first_failure_with(fault);
         plant(None);
+        let seconds = begun.elapsed().as_secs_f64();
         match failure {
             Some((seed, text)) => {
-                println!("{:<22} seed {seed:>2}: {}", fault.name(), text.lines().next().unwrap_or_default());
+                let first = text.lines().next().unwrap_or_default();
+                println!("{:<22} {seconds:>5.1} s, seed {seed:>2}: {first}", fault.name());
             }
             None => missed.push(fault.name()),
         }

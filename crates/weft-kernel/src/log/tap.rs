@@ -163,8 +163,8 @@ pub(crate) fn attached_files(changes: &[u8], files: &mut Vec<(TableId, FileId)>)
     Ok(())
 }
 
-/// The path of a segment by its name; none when it is no name of one.
-pub(crate) fn segment_path(dir: &Path, name: &str) -> Option<PathBuf> {
+/// The path of a segment by its name, and where it begins; none when it is no name of one.
+pub(crate) fn segment_path(dir: &Path, name: &str) -> Option<(PathBuf, Lsn)> {
     let parsed = SegmentName::parse(name)?;
-    (parsed.to_string() == name).then(|| dir.join(name))
+    (parsed.to_string() == name).then(|| (dir.join(name), parsed.start))
 }

@@ -76,7 +76,7 @@ pub fn restore_archive(
     })?;
     let head = read_head(&**store)?.ok_or_else(|| no_base(&**store))?;
     let base = choose(&**store, &head, until)?;
-    let mut adding = Adding { end: base.end, head: None, restored: None, edits: 0, until };
+    let mut adding = Adding { known: base.end, end: base.end, head: None, restored: None, edits: 0, until };
     let place = BackupPlace::Objects(store.clone());
     let backup = restore_then(env, place, dir, Some(base.backup), |restoring| {
         let mut chain = Chain::new(store, base.from, &head)?;
@@ -122,6 +122,8 @@ struct Added {
 
 /// What pieces have added to a base.
 struct Adding {
+    /// The base has the log up to here.
+    known: Lsn,
     /// The log is whole up to here.
     end: Lsn,
     /// The last piece.
@@ -146,7 +148,7 @@ impl Adding {
             restoring.add_file(file)?;
         }
         for part in &piece.parts {
-            restoring.add_log(&part.segment, part.offset, &part.bytes)?;
+            restoring.add_log(self.known, part)?;
         }
         added.pieces += 1;
         self.edits = self.edits.max(piece.edits);

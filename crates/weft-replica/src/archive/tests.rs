@@ -140,7 +140,10 @@ impl Bench {
 
 fn open(dir: &Path) -> Arc<Engine> {
     let methods = vec![column_method(), row_method(), lineage_method()];
-    let engine = Engine::open(Env::real(), dir, methods, options()).unwrap();
+    open_tables(Engine::open(Env::real(), dir, methods, options()).unwrap())
+}
+
+fn open_tables(engine: Arc<Engine>) -> Arc<Engine> {
     if engine.begin().unwrap().table(TABLES[0]).is_err() {
         let mut txn = engine.begin().unwrap();
         for name in TABLES {
@@ -282,6 +285,83 @@ fn loads_are_restored_from_a_base_before_them() {
     let (restored, copy) = bench.restored("copy");
     assert_eq!(all(&copy), all(&engine), "{restored:?}");
     assert!(!bench.names("files-").is_empty(), "files were shipped");
+}
+
+/// A span of several segments ends in one that a checkpoint has made the first of the base.
+#[test]
+fn a_base_begins_within_a_span() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    let archive = bench.archive(&engine, quick());
+    shipped(&engine, &archive);
+    for round in 0..4 {
+        // Nothing is shipped while much is written, and a base is due; then all at once.
+        let held = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let is_held = held.clone();
+        bench.store.before(move |operation, name| match operation {
+            "create" if name.starts_with("piece-") && is_held.load(std::sync::atomic::Ordering::Acquire) => {
+                Err(io::Error::other("not now"))
+            }
+            _ => Ok(()),
+        });
+        (0..60).for_each(|k| put(&engine, k, round * 1000 + k).unwrap());
+        tidy_up(&engine);
+        (0..60).for_each(|k| put(&engine, k, round * 1000 + 100 + k).unwrap());
+        tidy_up(&engine);
+        let made = engine.backup_to_go_on(weft_kernel::BackupPlace::Objects(bench.store()), None).unwrap();
+        held.store(false, std::sync::atomic::Ordering::Release);
+        shipped(&engine, &archive);
+        let store = bench.store();
+        let head = chain::read_head(&*store).unwrap().unwrap();
+        let spans: Vec<piece::Piece> = {
+            let first = names::PieceName { fence: 1, number: 1 };
+            let mut chain = chain::Chain::new(&store, first, &head).unwrap();
+            std::iter::from_fn(|| chain.next().unwrap()).collect()
+        };
+        // As the shipper would, if the backup were its base.
+        let from = spans.iter().find(|piece| piece.to > made.1).map_or(head.name.next(), |piece| piece.name);
+        let base = piece::Base { backup: made.0.number, end: made.1, from, wall: 0 };
+        let name = head.name.next();
+        let empty = piece::Piece { name, after: Some(head.name), from: head.to, parts: vec![], files: vec![], ..head };
+        let named = piece::Piece { bases: [Some(base), None], ..empty };
+        assert_eq!(store.create(&name.to_string(), &named.encode()).unwrap(), Created::Made);
+        let (restored, copy) = bench.restored(&format!("copy-{round}"));
+        assert_eq!(all(&copy), all(&engine), "{restored:?}");
+        assert_eq!(restored.backup, made.0.number);
+        store.delete(&[name.to_string()]).unwrap();
+    }
+}
+
+/// Tables that are made, loaded, altered and dropped behind the base, by all methods.
+#[test]
+fn tables_that_are_made_behind_the_base_are_restored() {
+    let bench = Bench::new();
+    let dir = bench.at("db");
+    let methods = || vec![column_method(), row_method(), lineage_method()];
+    let engine = Engine::open(Env::real(), &dir, methods(), options()).unwrap();
+    let archive = bench.archive(&engine, quick());
+    shipped(&engine, &archive);
+    drop(open_tables(engine.clone()));
+    (0..60).for_each(|k| put(&engine, k, k).unwrap());
+    tidy_up(&engine);
+    load(&engine, 60..110);
+    shipped(&engine, &archive);
+    tidy_up(&engine);
+    (0..30).for_each(|k| put(&engine, k, -k).unwrap());
+    shipped(&engine, &archive);
+    let (restored, copy) = bench.restored("copy");
+    assert_eq!(all(&copy), all(&engine), "{restored:?}");
+    assert_eq!(restored.backup, 1);
+    copy.close().unwrap();
+    let mut txn = engine.begin().unwrap();
+    TABLES.iter().for_each(|name| txn.drop_table(name).unwrap());
+    txn.commit().unwrap();
+    tidy_up(&engine);
+    drop(open_tables(engine.clone()));
+    (0..20).for_each(|k| put(&engine, k, k + 5).unwrap());
+    shipped(&engine, &archive);
+    let (restored, copy) = bench.restored("copy again");
+    assert_eq!(all(&copy), all(&engine), "{restored:?}");
 }
 
 #[test]

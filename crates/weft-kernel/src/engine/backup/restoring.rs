@@ -1,27 +1,27 @@
 //! What is added to a backup while it is restored: log that came after it, and the files that this attaches.
 //!
 //! ```text
-//!   backup 3    log-...10000 up to offset 9216     add_log("log-...10000", 8192, ...)    1024 bytes compared, the rest added
-//!                                                  add_log("log-...18200", 0, ...)       a new segment
+//!   backup 3    log-...10000 up to offset 9216     add_log("log-...10000" from 8192)    1024 bytes compared, the rest added
+//!                                                  add_log("log-...18200" from 0)       a new segment
 //!   raise_edits(57)    the log names edits of the manifest that came after the backup: it says so (ends 2)
 //! ```
 //!
 //! 1. What is there is compared, never changed: log of another history does not fit.
-//! 2. The log stays one piece: bytes behind a gap are refused.
+//! 2. The log stays one piece: bytes behind a gap within a segment are refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, Result};
+use weft_format::{Error, Lsn, Result};
 
 use super::copy::write;
 use super::list::{Backup, Entry};
 use super::restore::fetch;
 use super::shelf::Shelf;
 use crate::files::parse_file_name;
-use crate::log::segment_path;
+use crate::log::{LogPart, SEGMENT_HEADER_BYTES, segment_path};
 use crate::manifest::ManifestSnapshot;
 
 /// A note has so many bytes at most.
@@ -64,10 +64,17 @@ impl Restoring<'_> {
         fetch(&**self.shelf, self.dir, self.backup, file)
     }
 
-    /// Adds bytes of a segment of the log, at their offset in its file (restoring 1, 2).
-    pub fn add_log(&mut self, segment: &str, offset: u64, bytes: &[u8]) -> Result<()> {
+    /// Adds bytes of a segment of the log, at their offset in its file (restoring 1, 2). What ends at or before `known`,
+    /// up to where the backup has the log, is left out: it may lie before the backup's first segment.
+    pub fn add_log(&mut self, known: Lsn, LogPart { segment, offset, bytes }: &LogPart) -> Result<()> {
         let unknown = || Error::corrupt(format!("{segment:?} is no segment of a log"));
-        let path = segment_path(self.dir, segment).ok_or_else(unknown)?;
+        let (path, start) = segment_path(self.dir, segment).ok_or_else(unknown)?;
+        let offset = *offset;
+        let end = start.0.checked_add(offset).and_then(|end| end.checked_add(bytes.len() as u64));
+        let end = end.ok_or_else(unknown)?.saturating_sub(SEGMENT_HEADER_BYTES as u64);
+        if end <= known.0 {
+            return Ok(());
+        }
         let failed = |error: std::io::Error| Error::io(format!("writing {}", path.display()), &error);
         let fs = &self.env.fs;
         let is_there = fs.exists(&path).map_err(failed)?;
