@@ -309,6 +309,7 @@ fn a_base_begins_within_a_span() {
         (0..60).for_each(|k| put(&engine, k, round * 1000 + 100 + k).unwrap());
         tidy_up(&engine);
         let made = engine.backup_to_go_on(weft_kernel::BackupPlace::Objects(bench.store()), None).unwrap();
+        (0..10).for_each(|k| put(&engine, k, round * 1000 + 200 + k).unwrap());
         held.store(false, std::sync::atomic::Ordering::Release);
         shipped(&engine, &archive);
         let store = bench.store();
