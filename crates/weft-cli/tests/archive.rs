@@ -54,7 +54,8 @@ fn shipped(server: &Served) {
 }
 
 fn sums(server: &Served) -> String {
-    server.ask("SELECT (SELECT sum(v) FROM c), (SELECT sum(v) FROM r), (SELECT sum(v) FROM l), (SELECT count(*) FROM d)")
+    server
+        .ask("SELECT (SELECT sum(v) FROM c), (SELECT sum(v) FROM r), (SELECT sum(v) FROM l), (SELECT count(*) FROM d)")
 }
 
 #[test]
@@ -90,7 +91,9 @@ fn goes_on_elsewhere(scratch: &Path, url: &str, variables: &Variables) {
             first.ask(&format!("INSERT INTO {table} SELECT g, g % 97 FROM generate_series({from}, {to}) s(g)"));
             first.ask(&format!("UPDATE {table} SET v = v + 1 WHERE k % 7 = {round}"));
         }
-        first.ask(&format!("INSERT INTO d SELECT g, jsonb_build_object('a', g) FROM generate_series({from}, {to}) s(g)"));
+        first.ask(&format!(
+            "INSERT INTO d SELECT g, jsonb_build_object('a', g) FROM generate_series({from}, {to}) s(g)"
+        ));
         if round == 2 {
             first.ask("CHECKPOINT");
         }

@@ -213,6 +213,18 @@ impl History {
         inner.compare(&survivors, found).map(|_| ())
     }
 
+    /// Whether a state lacks something that was there at the last reopening: it is an older one.
+    pub(crate) fn is_older(&self, found: &State) -> bool {
+        let survivors = ledger(found);
+        !ledger(&self.inner().base).is_subset(&survivors)
+    }
+
+    /// The transactions of these that a state does not have.
+    pub(crate) fn missing_of(tids: &[u64], found: &State) -> Vec<u64> {
+        let survivors = ledger(found);
+        tids.iter().copied().filter(|tid| !survivors.contains(tid)).collect()
+    }
+
     /// Compares the state after a reopening with everything known, and goes on from it.
     pub(crate) fn verify(&self, found: &State) -> Result<(), String> {
         let mut inner = self.inner();

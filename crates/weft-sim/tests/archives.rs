@@ -97,6 +97,7 @@ fn what_an_archive_has_is_restored_whenever_the_machine_crashes() {
         let (counts, mut totals) = (machine.ledger.counts(), totals.lock().unwrap());
         totals.0.compared += counts.compared;
         totals.0.with_pieces += counts.with_pieces;
+        totals.0.older += counts.older;
         totals.0.bases = totals.0.bases.max(counts.bases);
         totals.0.fences = totals.0.fences.max(counts.fences);
         totals.1 += crashes;

@@ -462,6 +462,10 @@ impl Promotion {
             return Err(Error::new(Code::NotInPrerequisiteState, message).hint("this database writes already"));
         };
         let Promoted { engine, before } = node.promote(EngineOptions { takes_over, ..self.options.engine() })?;
+        // Before anything lets go of the log that the archive lacks.
+        if self.options.archive.is_some() {
+            Archive::keep_log(&engine)?;
+        }
         let herald = self.options.nodes.and_then(|limits| Herald::start(&engine, limits.herald()).ok());
         if herald.is_none() {
             weft_replica::withdraw(&self.env, &self.dir);

@@ -55,7 +55,7 @@ pub fn value_text_in(value: &Value, data_type: DataType, style: &Style) -> Optio
 
 /// The value that a text is of, as PostgreSQL reads it in ISO style and UTC.
 pub fn read_value(text: &str, data_type: DataType) -> Result<Value> {
-    weft_sql::text::parse(text, data_type, &weft_sql::Local::default())
+    weft_sql::text::parse(text, data_type, &weft_sql::Local::new(Style::default(), 0))
 }
 
 /// The text of a value as PostgreSQL writes it in ISO style and UTC; `None` for NULL.

@@ -393,6 +393,11 @@ impl LogReader {
         self.end.segments.since(from, self.position())
     }
 
+    /// Who goes on for ever needs to know no segment that lies before.
+    pub(crate) fn forget_segments_before(&mut self, from: Lsn) {
+        self.end.segments.forget_before(from);
+    }
+
     /// Bytes of a segment of a live log, by their offsets in its file.
     pub(crate) fn read_live(&self, name: SegmentName, from: u64, to: u64) -> Result<Vec<u8>> {
         let failed = |error| gone_or_failed(&self.dir.join(name.to_string()), &error);

@@ -222,6 +222,18 @@ impl Segments {
         found.filter(|(segment, end)| *end > from.max(segment.start)).collect()
     }
 
+    /// Takes out those that end before a position, but for what undecided transactions have begun in.
+    pub(crate) fn forget_before(&mut self, from: Lsn) {
+        while self.kept.get(1).is_some_and(|next| next.start <= from) {
+            let first = self.kept.front().expect("there are two").start;
+            if self.undecided.values().any(|start| *start == first) {
+                return;
+            }
+            self.kept.pop_front();
+        }
+        self.check();
+    }
+
     /// What lies before a segment that begins at the end of the log: its epoch and its start; epoch 0: nobody knows. An
     /// empty one that it replaces knows it also when those before are needed no more.
     pub(crate) fn before(&self, start: Lsn) -> (u32, Lsn) {

@@ -76,7 +76,7 @@ impl LogTap {
     }
 
     /// The next span, which ends behind `bytes_max` at the latest, or with the first block; none: nothing is there up
-    /// to what is announced.
+    /// to what is announced. After an error begin another tap: what this one has read of the span is lost.
     pub fn next(&mut self, announced: Lsn, bytes_max: u64) -> Result<Option<LogSpan>> {
         let mut span = LogSpan { from: self.from, ..LogSpan::default() };
         loop {
@@ -104,13 +104,15 @@ impl LogTap {
             span.parts.push(self.read_part(segment, (first, last), span.from <= segment.start)?);
         }
         self.from = span.to;
+        self.reader.forget_segments_before(span.to);
         Ok(Some(span))
     }
 
     /// Whether the log has these bytes where they say that they lie.
     pub fn has(&self, part: &LogPart) -> Result<bool> {
         let Some(segment) = SegmentName::parse(&part.segment) else { return Ok(false) };
-        match self.reader.read_live(segment, part.offset, part.offset + part.bytes.len() as u64) {
+        let Some(end) = part.offset.checked_add(part.bytes.len() as u64) else { return Ok(false) };
+        match self.reader.read_live(segment, part.offset, end) {
             Ok(found) => Ok(found == part.bytes),
             Err(error) if matches!(error.code(), Code::UndefinedFile | Code::DataCorrupted) => Ok(false),
             Err(error) => Err(error),

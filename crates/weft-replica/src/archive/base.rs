@@ -92,7 +92,7 @@ impl Bases {
         Some(made.unwrap_or_else(|| Err(Error::internal("the thread that makes a base panicked"))))
     }
 
-    /// Ends the one that is under way.
+    /// Ends the one that is under way, soon.
     pub(super) fn end(&mut self) {
         self.cancel.cancel();
         self.join();

@@ -100,5 +100,12 @@ pub(super) fn bases(store: &dyn ObjectStore, head: &Piece) -> Result<Vec<Base>> 
         piece = older.filter(is_older);
     }
     assert!(found.is_sorted_by(|newer, older| newer.backup > older.backup), "bases go back in time (chain 1)");
-    Ok(found)
+    let mut there = Vec::new();
+    for base in found {
+        let list = format!("backup-{}", base.backup);
+        if get(store, &list).map_err(|error| failed(store, &format!("reading {list}"), &error))?.is_some() {
+            there.push(base);
+        }
+    }
+    Ok(there)
 }

@@ -9,6 +9,9 @@
 //! ```
 //!
 //! 1. The fence is created before the head is read for the last time: what counted before that is read (archive 2).
+//! 2. Right behind that the first piece of the fence is made, an empty one: it says from where on this one goes on. In between
+//!    somebody who has lost the archive may make a piece; a restore may have it until then, as if it had counted.
+//! 3. Who is refused after the fence was made has stopped the one before, too: nobody can tell the two apart.
 
 use std::sync::Arc;
 
@@ -31,6 +34,8 @@ const COMPARED_MAX: usize = 4096;
 pub(super) enum Failed {
     /// It may, later.
     Again(Error),
+    /// Log or files that it lacks are not there any more: it goes on behind them, with a new base.
+    Gone(Error),
     /// It never will.
     Lost(Error),
 }
@@ -64,7 +69,8 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
     test(engine, &**store, note, head.as_ref())?;
     if note.is_none() {
         // So that a crash from here on is no reason to refuse the directory.
-        Note { archive, head: None, position: Lsn(0) }.write(engine.env(), engine.dir())?;
+        let position = engine.durable().lsn;
+        Note { archive, head: None, position }.write(engine.env(), engine.dir())?;
     }
     let fence = create_fence(engine, &**store, line)?;
     let found = read_head(&**store)?;
@@ -73,7 +79,9 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
         head = found;
     }
     let position = head.as_ref().map(|head| head.to);
-    assert!(head.as_ref().is_none_or(|head| head.name.fence < fence), "who claims comes last (claim 1)");
+    if head.as_ref().is_some_and(|head| head.name.fence >= fence) {
+        return Err(Failed::Lost(taken_over(&**store)));
+    }
     let (after, bases) = head.map_or((None, [None; 2]), |head| (Some(head.name), head.bases));
     Ok(Claim { archive, fence, after, position, bases })
 }
@@ -126,27 +134,43 @@ fn test(engine: &Engine, store: &dyn ObjectStore, note: Option<Note>, head: Opti
     };
     let Some(note) = note else { return Err(refused()) };
     // Back from the head to the note, and the log here beside it.
-    let mut pieces = vec![head.clone()];
-    while pieces.last().expect("it has the head").after != note.head {
-        let before = pieces.last().expect("it has the head").after;
-        let Some(before) = before.filter(|_| pieces.len() < COMPARED_MAX) else { return Err(refused()) };
-        pieces.push(find_piece(store, before)?.ok_or_else(refused)?);
+    let (mut names, mut at, mut from, mut has_log) = (Vec::new(), head.clone(), head.from, false);
+    loop {
+        names.push(at.name);
+        from = from.min(at.from);
+        has_log |= !at.parts.is_empty();
+        if at.after == note.head {
+            break;
+        }
+        let Some(before) = at.after.filter(|_| names.len() < COMPARED_MAX) else { return Err(refused()) };
+        at = find_piece(store, before)?.ok_or_else(refused)?;
     }
-    let durable = engine.durable().lsn;
-    if head.to > durable {
+    if head.to > engine.durable().lsn {
         return Err(refused());
     }
-    let tap = match engine.tap_log(note.position) {
+    if !has_log {
+        return Ok(());
+    }
+    let tap = match engine.tap_log(from) {
         Ok(tap) => tap,
         Err(error) if error.code() == Code::UndefinedFile => return Err(refused()),
         Err(error) => return Err(error.into()),
     };
-    for part in pieces.iter().flat_map(|piece| &piece.parts) {
-        if !tap.has(part)? {
-            return Err(refused());
+    for name in names {
+        let piece = find_piece(store, name)?.ok_or_else(refused)?;
+        for part in &piece.parts {
+            if !tap.has(part)? {
+                return Err(refused());
+            }
         }
     }
     Ok(())
+}
+
+fn taken_over(store: &dyn ObjectStore) -> Error {
+    let what = format!("another server has taken over the archive in {}", store.place());
+    let hint = "that one goes on; restore the archive into a new directory to follow it";
+    Error::new(Code::Poisoned, what).hint(hint)
 }
 
 /// Creates the next fence.
@@ -170,10 +194,5 @@ pub(super) fn check_fence(store: &dyn ObjectStore, fence: u64) -> Result<(), Fai
     }
     let name = fence_name(fence + 1);
     let next = get(store, &name).map_err(|error| failed(store, &format!("reading {name}"), &error))?;
-    if next.is_none() {
-        return Ok(());
-    }
-    let what = format!("another server has taken over the archive in {}", store.place());
-    let hint = "that one goes on; restore the archive into a new directory to follow it";
-    Err(Failed::Lost(Error::new(Code::Poisoned, what).hint(hint)))
+    if next.is_none() { Ok(()) } else { Err(Failed::Lost(taken_over(store))) }
 }

@@ -80,7 +80,7 @@ pub(super) fn newest_fence(store: &dyn ObjectStore) -> io::Result<u64> {
     let mut newest = 0;
     each_name(store, FENCE_PREFIX, |name| {
         let number = name.strip_prefix(FENCE_PREFIX).and_then(|number| number.parse().ok());
-        newest = newest.max(number.unwrap_or(0));
+        newest = newest.max(number.filter(|number| fence_name(*number) == name).unwrap_or(0));
     })?;
     // Names 1.
     while get(store, &fence_name(newest + 1))?.is_some() {

@@ -35,6 +35,12 @@ use crate::faults;
 
 /// A span has so many bytes of log, unless a block is longer.
 const SPAN_BYTES: u64 = 8 << 20;
+/// The shortest interval.
+const INTERVAL_MIN: Duration = Duration::from_millis(1);
+/// The shortest pause after a base that failed.
+const BASE_PAUSE: Duration = Duration::from_secs(10);
+/// So long the last round takes at most, but for a request that is under way.
+const ENDING_TIME: Duration = Duration::from_secs(10);
 /// The longest pause after trouble.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// A fence is looked for so often, though nothing is shipped: of as many intervals.
@@ -70,6 +76,8 @@ struct Shared {
     /// Everything that was durable at this moment was shipped; 0: nothing was.
     caught_up: Mutex<Option<u64>>,
     stop: AtomicBool,
+    /// The thread that ships has panicked.
+    has_panicked: AtomicBool,
     stopping: Mutex<()>,
     rung: Condvar,
 }
@@ -100,16 +108,18 @@ pub struct Archive {
 
 impl Archive {
     /// Keeps the log that an engine's archive lacks, from right behind its opening on: before anything lets it go.
-    pub fn keep_log(engine: &Engine) -> Result<()> {
+    /// From where on.
+    pub fn keep_log(engine: &Engine) -> Result<Option<Lsn>> {
         let note = Note::read(engine.env(), engine.dir())?;
-        engine.keep_log_from(LogKeeper::Archive, note.map(|note| note.position));
-        Ok(())
+        let from = note.map(|note| note.position);
+        engine.keep_log_from(LogKeeper::Archive, from);
+        Ok(from)
     }
 
     /// Begins to ship; once for an engine. Fails when its directory may not go on with the archive; a store that cannot
     /// be asked is asked again, later.
     pub fn start(engine: &Arc<Engine>, store: Arc<dyn ObjectStore>, options: ArchiveOptions) -> Result<Archive> {
-        Archive::keep_log(engine)?;
+        let kept_from = Archive::keep_log(engine)?;
         let env = engine.env().clone();
         let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
         let shared = Arc::new(Shared {
@@ -117,9 +127,11 @@ impl Archive {
             status: Mutex::new(status),
             caught_up: Mutex::new(None),
             stop: AtomicBool::new(false),
+            has_panicked: AtomicBool::new(false),
             stopping: Mutex::new(()),
             rung: Condvar::new(),
         });
+        let options = ArchiveOptions { interval: options.interval.max(INTERVAL_MIN), ..options };
         let mut shipper = Shipper {
             bases: Bases::new(engine, &store),
             engine: engine.clone(),
@@ -131,15 +143,21 @@ impl Archive {
             tap: None,
             pending: None,
             held: None,
+            kept_from,
             spans: VecDeque::new(),
             base_bytes: 0,
             base_is_void: false,
             is_base_new: false,
+            base_pause: (0, 0),
             idle: 0,
+            ending: None,
         };
         match shipper.claim() {
-            Err(Failed::Lost(error)) => return Err(error),
-            Err(Failed::Again(error)) => shared.failed(error),
+            Err(Failed::Lost(error)) => {
+                engine.keep_log_from(LogKeeper::Archive, None);
+                return Err(error);
+            }
+            Err(Failed::Again(error) | Failed::Gone(error)) => shared.failed(error),
             Ok(()) => {}
         }
         Seen::of(engine).keep(&shared);
@@ -200,6 +218,10 @@ impl Shared {
         let caught_up = *self.caught_up.lock();
         let now = self.env.clock.monotonic_nanos();
         status.age = caught_up.map(|at| Duration::from_nanos(now.saturating_sub(at)));
+        if self.has_panicked.load(Ordering::Acquire) {
+            status.phase = ArchivePhase::Waiting;
+            status.error = Some(Error::internal("the thread that ships has panicked: open the database again"));
+        }
         status
     }
 
@@ -207,6 +229,13 @@ impl Shared {
         let mut status = self.status.lock();
         status.failures += 1;
         (status.phase, status.error) = (ArchivePhase::Waiting, Some(error));
+    }
+
+    /// What did not keep a round from shipping.
+    fn noted(&self, error: Error) {
+        let mut status = self.status.lock();
+        status.failures += 1;
+        status.error = Some(error);
     }
 
     fn stops(&self) -> bool {
@@ -217,6 +246,17 @@ impl Shared {
         let mut stopping = self.stopping.lock();
         if !self.stops() {
             self.rung.wait_timeout(&mut stopping, time);
+        }
+    }
+}
+
+/// Tells of a panic.
+struct Panicking(Arc<Shared>);
+
+impl Drop for Panicking {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.has_panicked.store(true, Ordering::Release);
         }
     }
 }
@@ -234,6 +274,8 @@ struct Shipper {
     /// A span that was not shipped to its end.
     pending: Option<LogSpan>,
     held: Option<KeptFiles>,
+    /// The log is kept from here on; none: it is not.
+    kept_from: Option<Lsn>,
     bases: Bases,
     /// First pieces and ends of the spans that were shipped while a base is made.
     spans: VecDeque<(PieceName, Lsn)>,
@@ -243,24 +285,31 @@ struct Shipper {
     base_is_void: bool,
     /// No piece has named the newest base.
     is_base_new: bool,
+    /// How many bases have failed, one after another, and before when none is begun.
+    base_pause: (u32, u64),
     /// Rounds since it was looked for a fence.
     idle: u32,
+    /// When the last round began.
+    ending: Option<u64>,
 }
 
 impl Shipper {
     fn run(mut self) {
+        let _panicking = Panicking(self.shared.clone());
         let mut pause = self.options.interval;
         loop {
             self.shared.pause(pause);
             let is_last = self.shared.stops();
             if is_last {
+                self.ending = Some(self.now());
                 self.bases.end();
             }
-            match self.round() {
+            let round = self.round();
+            self.bound();
+            match round {
                 Ok(()) => pause = self.options.interval,
-                Err(Failed::Again(error)) => {
+                Err(Failed::Again(error) | Failed::Gone(error)) => {
                     self.shared.failed(error);
-                    self.bound();
                     pause = (pause * 2).min(PAUSE_MAX.max(self.options.interval));
                 }
                 Err(Failed::Lost(error)) => return self.lose(error),
@@ -272,69 +321,85 @@ impl Shipper {
         }
     }
 
+    fn now(&self) -> u64 {
+        self.shared.env.clock.monotonic_nanos()
+    }
+
+    fn shipment(&mut self) -> &mut Shipment {
+        self.shipment.as_mut().expect("it has claimed")
+    }
+
+    fn keep_from(&mut self, from: Option<Lsn>) {
+        self.kept_from = from;
+        self.engine.keep_log_from(LogKeeper::Archive, from);
+    }
+
     /// Another has taken over: what would be committed here, nobody who restores would ever see (archive 2).
     fn lose(&mut self, error: Error) {
         self.engine.stop_writes(error.message());
         self.bases.end();
-        self.engine.keep_log_from(LogKeeper::Archive, None);
+        self.keep_from(None);
         let mut status = self.shared.status.lock();
         (status.phase, status.error) = (ArchivePhase::Lost, Some(error));
     }
 
     fn claim(&mut self) -> Result<(), Failed> {
+        // Files that go from here on stay, then it is asked how far the log is (shipper 1).
+        self.held = Some(self.engine.keep_files());
         let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
         let Claim { fence, after, position, bases, .. } = claimed;
-        self.shipment = Some(Shipment {
+        let durable = self.engine.durable();
+        let mut shipment = Shipment {
             claim: claimed,
             line: self.line,
             head: after,
-            position: position.unwrap_or_default(),
+            position: position.unwrap_or(durable.lsn),
             last: Timestamp(0),
             bases,
             is_unsure: false,
-        });
-        self.held = Some(self.engine.keep_files());
-        let position = match position {
-            Some(position) => position,
-            None => self.begin_again(),
         };
-        self.engine.keep_log_from(LogKeeper::Archive, Some(position));
+        let position = shipment.position;
+        // Says from where on this one goes on (claim 2).
+        let begin = LogSpan { from: position, to: position, ..LogSpan::default() };
+        shipment.ship(&self.engine, &self.store, &begin, &|| Ok(()))?;
+        self.shipment = Some(shipment);
+        self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
-        status.fence = fence;
-        status.shipped = position;
+        (status.fence, status.shipped) = (fence, position);
         status.base = bases[0].map(|base| base.backup);
         Ok(())
     }
 
     /// Goes on from the log's durable end: what comes before it is for a base to have.
-    fn begin_again(&mut self) -> Lsn {
+    fn begin_again(&mut self) {
         self.held = Some(self.engine.keep_files());
         let durable = self.engine.durable();
-        self.engine.keep_log_from(LogKeeper::Archive, Some(durable.lsn));
+        self.keep_from(Some(durable.lsn));
         (self.tap, self.pending) = (None, None);
         self.spans.clear();
         self.base_is_void = self.bases.is_under_way();
-        let shipment = self.shipment.as_mut().expect("it has claimed");
+        let shipment = self.shipment();
         (shipment.position, shipment.last) = (durable.lsn, durable.last);
         if active(faults::GO_ON_ACROSS_GAP) {
             self.base_is_void = false;
-            return durable.lsn;
+            return;
         }
-        // No base that is there goes on here.
-        self.base_bytes = 0;
-        self.is_base_new = false;
-        self.shared.status.lock().base = None;
-        durable.lsn
+        // No base that is there goes on here; the last one is what can be restored meanwhile.
+        shipment.bases = [None, shipment.bases[0].or(shipment.bases[1])];
+        (self.base_bytes, self.is_base_new) = (0, false);
+        *self.shared.caught_up.lock() = None;
+        let mut status = self.shared.status.lock();
+        (status.base, status.shipped) = (None, durable.lsn);
     }
 
     /// Keeps no more than it may (archive 5).
     fn bound(&mut self) {
-        let Some(shipment) = &self.shipment else { return };
-        let lag = self.engine.durable().lsn.0.saturating_sub(shipment.position.0);
-        if self.held.is_some() && lag.max(self.engine.kept_bytes()) > self.options.keep_bytes {
+        let Some(kept_from) = self.kept_from else { return };
+        let lag = self.engine.durable().lsn.0.saturating_sub(kept_from.0);
+        if lag.max(self.engine.kept_bytes()) > self.options.keep_bytes {
             self.held = None;
             (self.tap, self.pending) = (None, None);
-            self.engine.keep_log_from(LogKeeper::Archive, None);
+            self.keep_from(None);
         }
     }
 
@@ -343,125 +408,151 @@ impl Shipper {
         if self.shipment.is_none() {
             self.claim()?;
         }
-        self.take_base()?;
-        let begun = self.shared.env.clock.monotonic_nanos();
-        if self.held.is_none() {
+        self.take_base();
+        let begun = self.now();
+        if self.held.is_none() || self.kept_from.is_none() {
             self.begin_again();
         }
         // Files that go from here on stay; then what the log has by now is shipped (shipper 1).
         let held = self.engine.keep_files();
-        let shipped = self.ship_durable();
-        let shipped = shipped.or_else(|failed| match failed {
-            Failed::Again(error) if error.code() == Code::UndefinedFile => {
+        match self.ship_durable() {
+            Err(Failed::Gone(_)) => {
                 self.begin_again();
-                Ok(())
+                return Ok(());
             }
-            failed => Err(failed),
-        });
-        shipped?;
+            shipped => shipped?,
+        }
+        if self.held.is_none() {
+            return Ok(());
+        }
         self.held = Some(held);
         if self.is_base_due() {
             self.bases.begin()?;
             (self.base_is_void, self.spans) = (false, VecDeque::new());
         }
-        *self.shared.caught_up.lock() = Some(begun);
+        if self.usable_base().is_some() && !self.is_base_new {
+            *self.shared.caught_up.lock() = Some(begun);
+        }
         let mut status = self.shared.status.lock();
-        (status.phase, status.error) = (ArchivePhase::Shipping, None);
+        status.phase = ArchivePhase::Shipping;
+        status.error = status.error.take().filter(|_| self.base_pause.0 > 0);
         Ok(())
     }
 
     fn ship_durable(&mut self) -> Result<(), Failed> {
         let durable = self.engine.durable().lsn;
-        let position = self.shipment.as_ref().expect("it has claimed").position;
-        if self.tap.is_none() {
-            self.tap = Some(self.engine.tap_log(position)?);
-        }
         let mut has_shipped = false;
         while let Some(span) = self.next_span(durable)? {
             self.ship(span)?;
             has_shipped = true;
+            self.bound();
+            let is_late = |begun| self.now().saturating_sub(begun) > ENDING_TIME.as_nanos() as u64;
+            if self.held.is_none() || self.ending.is_some_and(is_late) {
+                return Ok(());
+            }
         }
         if self.is_base_new {
-            let Shipment { position, last, .. } = self.shipment.as_ref().expect("it has claimed");
-            self.ship(LogSpan { from: *position, to: *position, last: *last, ..LogSpan::default() })?;
-            self.is_base_new = false;
-            has_shipped = true;
+            let Shipment { position, last, .. } = *self.shipment();
+            self.ship(LogSpan { from: position, to: position, last, ..LogSpan::default() })?;
+            (self.is_base_new, has_shipped) = (false, true);
             let now = self.shared.env.clock.wall_micros();
-            tidy(&*self.store, now, self.options.keep_time)?;
+            // What cannot be removed now goes behind the next base.
+            if let Err(error) = tidy(&*self.store, now, self.options.keep_time) {
+                self.shared.noted(error);
+            }
         }
         self.idle = if has_shipped { 0 } else { self.idle + 1 };
         if self.idle >= IDLE_ROUNDS || self.shared.stops() {
             self.idle = 0;
-            check_fence(&*self.store, self.shipment.as_ref().expect("it has claimed").claim.fence)?;
+            let fence = self.shipment().claim.fence;
+            check_fence(&*self.store, fence)?;
         }
         Ok(())
     }
 
-    fn next_span(&mut self, durable: Lsn) -> Result<Option<LogSpan>> {
+    /// What is to be shipped next. After an error the log is read anew: the tap has lost what it has read of the span.
+    fn next_span(&mut self, durable: Lsn) -> Result<Option<LogSpan>, Failed> {
         if let Some(pending) = self.pending.take() {
             return Ok(Some(pending));
         }
-        let tap = self.tap.as_mut().expect("the log is read");
-        tap.next(durable, SPAN_BYTES)
+        let position = self.shipment().position;
+        let begun = self.tap.take().map_or_else(|| self.engine.tap_log(position), Ok);
+        let next = begun.and_then(|mut tap| tap.next(durable, SPAN_BYTES).map(|span| (tap, span)));
+        let (tap, span) = next.map_err(|error| match error.code() {
+            Code::UndefinedFile => Failed::Gone(error),
+            _ => Failed::Again(error),
+        })?;
+        self.tap = Some(tap);
+        Ok(span)
     }
 
     fn ship(&mut self, span: LogSpan) -> Result<(), Failed> {
-        let Shipper { engine, store, shared, .. } = &*self;
-        let (engine, store, shared) = (engine.clone(), store.clone(), shared.clone());
-        let shipment = self.shipment.as_mut().expect("it has claimed");
-        let first = shipment.next_name();
+        let (engine, store) = (self.engine.clone(), self.store.clone());
         let bytes: u64 = span.parts.iter().map(|part| part.bytes.len() as u64).sum();
-        if let Err(failed) = shipment.ship(&engine, &store, span.clone(), &|| Ok(())) {
-            self.pending = Some(span).filter(|span| span.to > span.from);
-            return Err(failed);
-        }
+        let first = match self.shipment().ship(&engine, &store, &span, &|| Ok(())) {
+            Ok(first) => first,
+            Err(failed) => {
+                self.pending = Some(span).filter(|span| span.to > span.from);
+                return Err(failed);
+            }
+        };
+        let Shipment { claim: Claim { archive, .. }, head, position, last, .. } = *self.shipment();
         if self.bases.is_under_way() {
-            self.spans.push_back((first, shipment.position));
+            self.spans.push_back((first, position));
         }
-        let (archive, head, position) = (shipment.claim.archive, shipment.head, shipment.position);
+        // The note of a directory that another has taken is that one's.
+        engine.check_directory().map_err(Failed::Lost)?;
         Note { archive, head, position }.write(engine.env(), engine.dir())?;
-        engine.keep_log_from(LogKeeper::Archive, Some(position));
-        let mut status = shared.status.lock();
-        (status.shipped, status.commit) = (position, shipment.last);
+        self.keep_from(Some(position));
+        let mut status = self.shared.status.lock();
+        (status.shipped, status.commit) = (position, last);
         status.pieces += 1;
         status.bytes += bytes;
         Ok(())
     }
 
     fn is_base_due(&self) -> bool {
-        if self.bases.is_under_way() || self.is_base_new || self.shared.stops() {
+        if self.bases.is_under_way() || self.is_base_new || self.shared.stops() || self.now() < self.base_pause.1 {
             return false;
         }
-        let shipment = self.shipment.as_ref().expect("it has claimed");
         let Some(base) = self.usable_base() else { return true };
-        let behind = shipment.position.0.saturating_sub(base.end.0);
-        behind >= self.options.base_log_bytes.max(self.base_bytes / 4)
+        let position = self.shipment.as_ref().map_or(base.end, |shipment| shipment.position);
+        position.0.saturating_sub(base.end.0) >= self.options.base_log_bytes.max(self.base_bytes / 4)
     }
 
     /// The newest base, if the archive's log goes on from it without a gap.
     fn usable_base(&self) -> Option<Base> {
-        let named = self.shared.status.lock().base;
-        let newest = self.shipment.as_ref().and_then(|shipment| shipment.bases[0]);
-        newest.filter(|base| named == Some(base.backup))
+        self.shipment.as_ref().and_then(|shipment| shipment.bases[0])
     }
 
     /// A base that was made is named by the next piece (shipper 2).
-    fn take_base(&mut self) -> Result<()> {
-        let Some(made) = self.bases.take() else { return Ok(()) };
-        let Made { backup, end, wall, bytes } = made?;
-        if self.base_is_void {
-            return Ok(());
+    fn take_base(&mut self) {
+        // Which piece comes next is not known.
+        if self.shipment().is_unsure {
+            return;
         }
-        let shipment = self.shipment.as_mut().expect("it has claimed");
-        let behind = self.spans.iter().find(|(_, to)| *to > end);
-        let from = behind.map_or_else(|| shipment.next_name(), |(first, _)| *first);
+        let Some(made) = self.bases.take() else { return };
+        let Made { backup, end, wall, bytes } = match made {
+            Ok(made) => made,
+            Err(error) => {
+                let pause = BASE_PAUSE.saturating_mul(1 << self.base_pause.0.min(6));
+                self.base_pause = (self.base_pause.0 + 1, self.now() + pause.as_nanos() as u64);
+                return self.shared.noted(error);
+            }
+        };
+        self.base_pause = (0, 0);
+        if self.base_is_void {
+            return;
+        }
+        let behind = self.spans.iter().find(|(_, to)| *to > end).map(|(first, _)| *first);
+        let shipment = self.shipment();
+        let from = behind.unwrap_or_else(|| shipment.next_name());
         let base = Base { backup, end, from, wall };
-        let before = shipment.bases[0];
-        assert!(before.is_none_or(|before| before.backup < backup), "backups are numbered in order");
+        // When somebody has removed lists their numbers are given again: what they were is gone.
+        let before = shipment.bases[0].or(shipment.bases[1]).filter(|before| before.backup < backup);
         shipment.bases = [Some(base), before];
         (self.is_base_new, self.base_bytes) = (true, bytes);
         self.spans.clear();
         self.shared.status.lock().base = Some(backup);
-        Ok(())
     }
 }

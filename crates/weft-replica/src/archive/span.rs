@@ -4,13 +4,14 @@
 //!   span 81920..98304, attaches t5-12     files-8-00000003/t5-12-...   piece 8-3 (more)   piece 8-4   fence-9? no: it counts
 //! ```
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_env::{Created, OBJECT_BYTES_MAX, ObjectStore};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
-use weft_kernel::Engine;
 use weft_kernel::fault::active;
 use weft_kernel::log::{LogPart, LogSpan};
+use weft_kernel::{Engine, StoredFile};
 
 use super::chain::{failed, find_piece};
 use super::claim::{Claim, Failed, check_fence};
@@ -20,6 +21,9 @@ use crate::faults;
 
 /// A piece has so many bytes of log at most.
 const PIECE_BYTES: usize = 8 << 20;
+
+/// A segment begins in a piece that has room for so much of it.
+const HEADER_ROOM: usize = 4096;
 
 const _: () = assert!(PIECE_BYTES + (1 << 20) < OBJECT_BYTES_MAX);
 
@@ -44,30 +48,23 @@ impl Shipment {
         own.map_or(PieceName { fence: self.claim.fence, number: 1 }, PieceName::next)
     }
 
-    /// Ships a span; it counts when this returns. [`Code::UndefinedFile`]: a file that it attaches is not there any
-    /// more, and nothing was shipped.
+    /// Ships a span; it counts when this returns, and the name of its first piece is told.
     pub(super) fn ship(
         &mut self,
         engine: &Engine,
         store: &Arc<dyn ObjectStore>,
-        span: LogSpan,
+        span: &LogSpan,
         go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<(), Failed> {
+    ) -> Result<PieceName, Failed> {
         assert!(span.from == self.position || span.parts.is_empty(), "spans follow each other");
         self.settle(&**store)?;
-        let mut files = Vec::new();
-        if !active(faults::SHIP_WITHOUT_FILES) {
-            let folder = self.next_name().folder();
-            for &attached in &span.attached {
-                files.push(engine.ship_file(attached, (store, &folder), go_on)?);
-            }
-        }
+        let first = self.next_name();
+        let mut files = self.ship_files(engine, store, span, go_on)?;
         let edits = engine.edits();
-        let mut groups = groups(span.parts);
-        let last_group = groups.pop().unwrap_or_default();
-        let count = groups.len();
-        for (at, parts) in groups.into_iter().chain([last_group]).enumerate() {
-            let more = at < count;
+        let mut groups = groups(&span.parts).into_iter().peekable();
+        loop {
+            let parts = groups.next().unwrap_or_default().iter().map(|slice| slice.copied(&span.parts)).collect();
+            let more = groups.peek().is_some();
             let piece = Piece {
                 name: self.next_name(),
                 after: self.head,
@@ -84,10 +81,36 @@ impl Shipment {
             };
             go_on()?;
             self.create(&**store, &piece)?;
+            if !more {
+                break;
+            }
         }
         check_fence(&**store, self.claim.fence)?;
         (self.position, self.last) = (span.to, span.last);
-        Ok(())
+        Ok(first)
+    }
+
+    /// The files that a span attaches are in the store before its log (archive 4).
+    fn ship_files(
+        &self,
+        engine: &Engine,
+        store: &Arc<dyn ObjectStore>,
+        span: &LogSpan,
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> Result<Vec<StoredFile>, Failed> {
+        if active(faults::SHIP_WITHOUT_FILES) {
+            return Ok(Vec::new());
+        }
+        let folder = self.next_name().folder();
+        let mut files = Vec::new();
+        for &attached in &span.attached {
+            let shipped = engine.ship_file(attached, (store, &folder), go_on);
+            files.push(shipped.map_err(|error| match error.code() {
+                Code::UndefinedFile => Failed::Gone(error),
+                _ => Failed::Again(error),
+            })?);
+        }
+        Ok(files)
     }
 
     /// Finds out what became of pieces of which it is not known: those of an earlier try are followed by another one,
@@ -120,8 +143,12 @@ impl Shipment {
                 self.head = Some(name);
                 Ok(())
             }
-            // A fence is of one opening: it alone makes its pieces.
-            Ok(Created::Exists) => Err(self.is_of_another(store, name)),
+            // What is there is of an earlier try that came late, or somebody else's: that is found out first.
+            Ok(Created::Exists) => {
+                self.is_unsure = true;
+                let what = format!("{name} was there already in {}", store.place());
+                Err(Error::new(Code::Io, what).into())
+            }
             Err(error) => {
                 self.is_unsure = true;
                 Err(failed(store, &format!("creating {name}"), &error).into())
@@ -130,22 +157,38 @@ impl Shipment {
     }
 }
 
-/// The parts of a span, in groups of not too many bytes.
-fn groups(parts: Vec<LogPart>) -> Vec<Vec<LogPart>> {
-    let mut groups: Vec<Vec<LogPart>> = Vec::new();
+/// Bytes of a part.
+#[derive(Clone, Debug)]
+struct Slice {
+    part: usize,
+    bytes: Range<usize>,
+}
+
+impl Slice {
+    fn copied(&self, parts: &[LogPart]) -> LogPart {
+        let LogPart { segment, offset, bytes } = &parts[self.part];
+        let offset = offset + self.bytes.start as u64;
+        LogPart { segment: segment.clone(), offset, bytes: bytes[self.bytes.clone()].to_vec() }
+    }
+}
+
+/// The parts of a span, in groups of not too many bytes. None ends within a segment's header.
+fn groups(parts: &[LogPart]) -> Vec<Vec<Slice>> {
+    let mut groups: Vec<Vec<Slice>> = Vec::new();
     let mut room = 0;
-    for LogPart { segment, mut offset, mut bytes } in parts {
-        while !bytes.is_empty() {
+    for (part, LogPart { offset, bytes, .. }) in parts.iter().enumerate() {
+        if *offset == 0 && room < HEADER_ROOM {
+            room = 0;
+        }
+        let mut from = 0;
+        while from < bytes.len() {
             if room == 0 {
                 groups.push(Vec::new());
                 room = PIECE_BYTES;
             }
-            let rest = bytes.split_off(bytes.len().min(room));
-            room -= bytes.len();
-            let length = bytes.len() as u64;
-            let group = groups.last_mut().expect("one was begun");
-            group.push(LogPart { segment: segment.clone(), offset, bytes });
-            (offset, bytes) = (offset + length, rest);
+            let to = bytes.len().min(from + room);
+            groups.last_mut().expect("one was begun").push(Slice { part, bytes: from..to });
+            (room, from) = (room - (to - from), to);
         }
     }
     groups
@@ -163,9 +206,12 @@ mod tests {
             bytes: (0..length).map(|at| (at % 251) as u8).collect(),
         };
         let parts = vec![part("a", 512, PIECE_BYTES + 10), part("b", 0, 20), part("c", 0, 2 * PIECE_BYTES)];
-        let made = groups(parts.clone());
+        let made: Vec<Vec<LogPart>> =
+            groups(&parts).iter().map(|group| group.iter().map(|slice| slice.copied(&parts)).collect()).collect();
         let sizes: Vec<usize> = made.iter().map(|group| group.iter().map(|part| part.bytes.len()).sum()).collect();
         assert_eq!(sizes, [PIECE_BYTES, PIECE_BYTES, PIECE_BYTES, 30]);
+        let late = [part("a", 512, PIECE_BYTES - 100), part("b", 0, 2000)];
+        assert_eq!(groups(&late).len(), 2, "a header is in one piece");
         let mut joined: Vec<LogPart> = Vec::new();
         for part in made.into_iter().flatten() {
             match joined.last_mut().filter(|last| last.segment == part.segment) {
@@ -177,6 +223,6 @@ mod tests {
             }
         }
         assert_eq!(joined, parts);
-        assert!(groups(Vec::new()).is_empty());
+        assert!(groups(&[]).is_empty());
     }
 }
