@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_env::Fs;
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, Lsn, Result};
 
 use crate::log::LogOptions;
 use crate::sched::SchedulerMode;
@@ -79,6 +79,9 @@ pub struct EngineOptions {
     pub notice: Duration,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
+    /// An archive has the log up to here: what comes after it is kept from the opening on
+    /// ([`Engine::keep_log_from`](crate::Engine::keep_log_from)).
+    pub archived_to: Option<Lsn>,
     /// Options of WITH for tables that are made without them, as far as their method knows them. A table keeps what it
     /// was made with.
     pub table_options: BTreeMap<String, String>,
@@ -113,6 +116,7 @@ impl Default for EngineOptions {
             apart: false,
             notice: Duration::from_secs(2),
             owner: None,
+            archived_to: None,
             table_options: BTreeMap::new(),
         }
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_format::{CompareOp, Predicate, Result, Value};
 use weft_kernel::index::{IndexPart, NewColumnIndex, NewIndex};
-use weft_kernel::{Durability, Engine, TableRef};
+use weft_kernel::{Durability, Engine, EngineOptions, TableRef};
+use weft_replica::Archive;
 
 use crate::client::Client;
 use crate::history::History;
@@ -27,7 +28,9 @@ const MOMENTS: usize = 2;
 /// Opens the database.
 pub fn open_engine(env: &Env, scenario: &Scenario) -> Result<Arc<Engine>> {
     let methods = crate::methods();
-    Engine::open(env.clone(), Path::new(DIR), methods, scenario.options.clone())
+    let archived_to = Archive::has_up_to(env, Path::new(DIR))?;
+    let options = EngineOptions { archived_to, ..scenario.options.clone() };
+    Engine::open(env.clone(), Path::new(DIR), methods, options)
 }
 
 /// Everything the database holds, at one snapshot.

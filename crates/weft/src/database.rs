@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{Env, FreedMemory, ObjectStore};
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, Lsn, Result};
 use weft_kernel::log::LogKeeper;
 use weft_kernel::{
     Backup, BackupPlace, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef,
@@ -144,7 +144,9 @@ impl Database {
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
         let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
         let apart = weft_replica::listen(&env, &dir, weft_env::machine())?;
-        let engine = Engine::open(env.clone(), &dir, methods, EngineOptions { apart, ..options.engine() })?;
+        let archived_to = archived_to(&env, &dir, &options)?;
+        let engine_options = EngineOptions { apart, archived_to, ..options.engine() };
+        let engine = Engine::open(env.clone(), &dir, methods, engine_options)?;
         let archive = match start_archive(&env, &engine, &options) {
             Ok(archive) => archive,
             Err(error) => {
@@ -461,11 +463,9 @@ impl Promotion {
             let message = "recovery is not in progress";
             return Err(Error::new(Code::NotInPrerequisiteState, message).hint("this database writes already"));
         };
-        let Promoted { engine, before } = node.promote(EngineOptions { takes_over, ..self.options.engine() })?;
-        // Before anything lets go of the log that the archive lacks.
-        if self.options.archive.is_some() {
-            Archive::keep_log(&engine)?;
-        }
+        let archived_to = archived_to(&self.env, &self.dir, &self.options)?;
+        let Promoted { engine, before } =
+            node.promote(EngineOptions { takes_over, archived_to, ..self.options.engine() })?;
         let herald = self.options.nodes.and_then(|limits| Herald::start(&engine, limits.herald()).ok());
         if herald.is_none() {
             weft_replica::withdraw(&self.env, &self.dir);
@@ -501,11 +501,14 @@ fn absolute(dir: &Path) -> Result<PathBuf> {
     weft_env::absolute(dir).map_err(|error| Error::io(format!("finding the directory {}", dir.display()), &error))
 }
 
+/// From where on an opening keeps the log for the archive.
+fn archived_to(env: &Env, dir: &Path, options: &Options) -> Result<Option<Lsn>> {
+    if options.archive.is_some() { Archive::has_up_to(env, dir) } else { Ok(None) }
+}
+
 /// Begins to ship the log, when it is to be archived.
 fn start_archive(env: &Env, engine: &Arc<Engine>, options: &Options) -> Result<Option<Archive>> {
     let Some(archiving) = &options.archive else { return Ok(None) };
-    // Before anything lets go of the log that the archive lacks.
-    Archive::keep_log(engine)?;
     let place = &archiving.place;
     let store = match weft_store::open_to_put(env, place, ARCHIVE_PATIENCE) {
         // One that cannot be asked now keeps nobody from opening.

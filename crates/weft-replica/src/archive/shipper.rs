@@ -13,6 +13,7 @@
 //! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -107,20 +108,18 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Keeps the log that an engine's archive lacks, from right behind its opening on: before anything lets it go.
-    /// From where on.
-    pub fn keep_log(engine: &Engine) -> Result<Option<Lsn>> {
-        let note = Note::read(engine.env(), engine.dir())?;
-        let from = note.map(|note| note.position);
-        engine.keep_log_from(LogKeeper::Archive, from);
-        Ok(from)
+    /// Up to where the archive of a directory has its log, for [`weft_kernel::EngineOptions::archived_to`]: what comes
+    /// after it must be there when the archive goes on.
+    pub fn has_up_to(env: &Env, dir: &Path) -> Result<Option<Lsn>> {
+        Ok(Note::read(env, dir)?.map(|note| note.position))
     }
 
     /// Begins to ship; once for an engine. Fails when its directory may not go on with the archive; a store that cannot
     /// be asked is asked again, later.
     pub fn start(engine: &Arc<Engine>, store: Arc<dyn ObjectStore>, options: ArchiveOptions) -> Result<Archive> {
-        let kept_from = Archive::keep_log(engine)?;
         let env = engine.env().clone();
+        let kept_from = Archive::has_up_to(&env, engine.dir())?;
+        engine.keep_log_from(LogKeeper::Archive, kept_from);
         let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
         let shared = Arc::new(Shared {
             env: env.clone(),
