@@ -85,7 +85,7 @@ impl ArchiveLedger {
                 self.inner().counts.failed += 1;
                 return;
             }
-            Err(error) => panic!("violation: its own archive is refused: {error}"),
+            Err(error) => panic!("violation: its own archive is refused: {error}: {:?}", error.detail_text()),
         };
         for _ in 0..1 + random.below(3) {
             env.clock.sleep(Duration::from_micros(random.below(3000)));

@@ -123,44 +123,48 @@ fn test(engine: &Engine, store: &dyn ObjectStore, note: Option<Note>, head: Opti
     if note.is_some_and(|note| note.head == Some(head.name)) || active(faults::ARCHIVE_ANYTHING) {
         return Ok(());
     }
-    let refused = || {
+    let refused = |why: String| {
         let what = format!(
             "the archive in {} goes on from another directory of this database, or has more of its log than {}",
             store.place(),
             engine.dir().display()
         );
         let hint = "restore the archive into a new directory and serve that, or name another place for this one";
-        Failed::Lost(Error::new(Code::InvalidParameterValue, what).hint(hint))
+        Failed::Lost(Error::new(Code::InvalidParameterValue, what).detail(why).hint(hint))
     };
-    let Some(note) = note else { return Err(refused()) };
+    let Some(note) = note else { return Err(refused("the directory has no note of this archive".to_owned())) };
     // Back from the head to the note, and the log here beside it.
-    let (mut names, mut at, mut from, mut has_log) = (Vec::new(), head.clone(), head.from, false);
+    let (mut names, mut at, mut from, mut has_log) = (Vec::new(), head.clone(), head.to, false);
     loop {
         names.push(at.name);
-        from = from.min(at.from);
-        has_log |= !at.parts.is_empty();
+        if !at.parts.is_empty() {
+            (from, has_log) = (from.min(at.from), true);
+        }
         if at.after == note.head {
             break;
         }
-        let Some(before) = at.after.filter(|_| names.len() < COMPARED_MAX) else { return Err(refused()) };
-        at = find_piece(store, before)?.ok_or_else(refused)?;
+        let Some(before) = at.after.filter(|_| names.len() < COMPARED_MAX) else {
+            return Err(refused(format!("{} does not follow what the directory has noted", head.name)));
+        };
+        at = find_piece(store, before)?.ok_or_else(|| refused(format!("{before} is not there any more")))?;
     }
-    if head.to > engine.durable().lsn {
-        return Err(refused());
+    let durable = engine.durable().lsn;
+    if head.to > durable {
+        return Err(refused(format!("the archive has the log up to {}, the directory up to {durable}", head.to)));
     }
     if !has_log {
         return Ok(());
     }
     let tap = match engine.tap_log(from) {
         Ok(tap) => tap,
-        Err(error) if error.code() == Code::UndefinedFile => return Err(refused()),
+        Err(error) if error.code() == Code::UndefinedFile => return Err(refused(error.message().to_owned())),
         Err(error) => return Err(error.into()),
     };
     for name in names {
-        let piece = find_piece(store, name)?.ok_or_else(refused)?;
+        let piece = find_piece(store, name)?.ok_or_else(|| refused(format!("{name} is not there any more")))?;
         for part in &piece.parts {
             if !tap.has(part)? {
-                return Err(refused());
+                return Err(refused(format!("{name} has other bytes of {} than the directory", part.segment)));
             }
         }
     }

@@ -346,7 +346,7 @@ impl Shipper {
         // Files that go from here on stay, then it is asked how far the log is (shipper 1).
         self.held = Some(self.engine.keep_files());
         let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
-        let Claim { fence, after, position, bases, .. } = claimed;
+        let Claim { archive, fence, after, position, bases } = claimed;
         let durable = self.engine.durable();
         let mut shipment = Shipment {
             claim: claimed,
@@ -361,7 +361,9 @@ impl Shipper {
         // Says from where on this one goes on (claim 2).
         let begin = LogSpan { from: position, to: position, ..LogSpan::default() };
         shipment.ship(&self.engine, &self.store, &begin, &|| Ok(()))?;
+        let head = shipment.head;
         self.shipment = Some(shipment);
+        Note { archive, head, position }.write(self.engine.env(), self.engine.dir())?;
         self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
         (status.fence, status.shipped) = (fence, position);
