@@ -22,6 +22,9 @@ use super::names::{IDENTITY, PieceName, get};
 use super::note::Note;
 use super::piece::{Base, Piece};
 
+/// How often it is begun while what is old goes.
+const TRIES: u32 = 5;
+
 /// What was restored.
 #[derive(Clone, Copy, Debug)]
 pub struct ArchiveRestored {
@@ -74,12 +77,31 @@ pub fn restore_archive(
         let what = format!("there is no archive in {} that this release reads", store.place());
         Error::new(Code::UndefinedObject, what).hint("`--list` shows the backups that are there")
     })?;
-    let head = read_head(&**store)?.ok_or_else(|| no_base(&**store))?;
-    let base = choose(&**store, &head, until)?;
+    let mut tries = 1;
+    loop {
+        let head = read_head(&**store)?.ok_or_else(|| no_base(&**store))?;
+        let base = choose(&**store, &head, until)?;
+        let restored = restore_from(env, (store, archive), dir, (base, &head), until);
+        // What it was made of may have gone meanwhile, because it was old: there is a newer base then.
+        let is_old = || read_head(&**store).is_ok_and(|now| now.is_some_and(|now| now.bases != head.bases));
+        match restored {
+            Err(_) if tries < TRIES && is_old() => tries += 1,
+            restored => return restored,
+        }
+    }
+}
+
+fn restore_from(
+    env: &Env,
+    (store, archive): (&Arc<dyn ObjectStore>, u64),
+    dir: &Path,
+    (base, head): (Base, &Piece),
+    until: Option<i64>,
+) -> Result<ArchiveRestored> {
     let mut adding = Adding { known: base.end, end: base.end, head: None, restored: None, edits: 0, until };
     let place = BackupPlace::Objects(store.clone());
     let backup = restore_then(env, place, dir, Some(base.backup), |restoring| {
-        let mut chain = Chain::new(store, base.from, &head)?;
+        let mut chain = Chain::new(store, base.from, head)?;
         while let Some(piece) = chain.next()? {
             if !adding.add(restoring, &piece)? {
                 break;
