@@ -14,6 +14,10 @@ pub(super) enum Form {
     Csv,
     /// PostgreSQL's binary form.
     Binary,
+    /// An object of JSON for each row, with a member for each column.
+    Json,
+    /// A value of JSON for each row, which goes to one column.
+    JsonDocument,
 }
 
 /// The options of a COPY.
@@ -96,7 +100,7 @@ impl CopyOptions {
         let wrong = |message: &str| {
             Err(Error::new(Code::InvalidParameterValue, message).hint("choose another character or text in WITH (...)"))
         };
-        if self.form == Form::Binary {
+        if !matches!(self.form, Form::Text | Form::Csv) {
             return Ok(self);
         }
         let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'\\' | b'.');
@@ -129,9 +133,14 @@ impl Given {
             let message = "QUOTE, ESCAPE, FORCE_QUOTE, FORCE_NOT_NULL and FORCE_NULL are for CSV only";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("write WITH (FORMAT csv, ...)"));
         }
-        if form == Form::Binary && (self.delimiter.is_some() || self.null.is_some() || self.header) {
-            let message = "cannot specify DELIMITER, NULL or HEADER in BINARY mode";
-            return Err(Error::new(Code::SyntaxError, message));
+        let without_fields = match form {
+            Form::Text | Form::Csv => None,
+            Form::Binary => Some("BINARY"),
+            Form::Json | Form::JsonDocument => Some("JSON"),
+        };
+        if let Some(mode) = without_fields.filter(|_| self.delimiter.is_some() || self.null.is_some() || self.header) {
+            let message = format!("cannot specify DELIMITER, NULL or HEADER in {mode} mode");
+            return Err(Error::new(Code::SyntaxError, message).hint("they are for text and csv: leave them out"));
         }
         let is_csv = form == Form::Csv;
         let quote = self.quote.unwrap_or(b'"');
@@ -154,9 +163,11 @@ fn form(name: &str) -> Result<Form> {
         "text" => Ok(Form::Text),
         "csv" => Ok(Form::Csv),
         "binary" => Ok(Form::Binary),
+        "json" => Ok(Form::Json),
+        "json_document" => Ok(Form::JsonDocument),
         _ => {
             let message = format!("COPY format \"{name}\" not recognized");
-            Err(Error::new(Code::InvalidParameterValue, message).hint("text, csv and binary are"))
+            Err(Error::new(Code::InvalidParameterValue, message).hint("text, csv, binary, json and json_document are"))
         }
     }
 }

@@ -8,8 +8,10 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, Result};
 
 use super::from::not_generated;
+use super::json_document::{check_document, document_column};
+use super::json_to::JsonWriter;
 use super::options::{CopyOptions, Form};
-use super::source::format_of;
+use super::source::{columns_of, format_of};
 use super::writer::Writer;
 use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
@@ -33,13 +35,16 @@ pub(super) fn copy_to(
     let query = match source {
         CopySource::Query(query) => (**query).clone(),
         CopySource::Table { table_name, columns } => {
-            table_query(context, &crate::parse::table_name(table_name)?, columns)?
+            table_query(context, &crate::parse::table_name(table_name)?, columns, options)?
         }
     };
     let prepared = context.engine.prepare_query(&*context.txn, &query, text, None, context.local)?;
     let forced = forced(&prepared, options)?;
+    if options.form == Form::JsonDocument {
+        check_document(prepared.columns())?;
+    }
     let Some(file_name) = file_name else {
-        client.begin_copy_out(format_of(options), prepared.columns().len())?;
+        client.begin_copy_out(format_of(options), columns_of(options, prepared.columns().len()))?;
         let count = write_rows(context, &prepared, options, &forced, &mut |row| {
             client.copy_out(row)?;
             row.clear();
@@ -70,9 +75,12 @@ fn forced(query: &PreparedQuery, options: &CopyOptions) -> Result<Vec<bool>> {
     Ok(columns.iter().map(|column| options.force_quote.contains(&column.name)).collect())
 }
 
-fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) -> Result<Query> {
+fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident], options: &CopyOptions) -> Result<Query> {
     let shape = context.shape(name)?;
     let names: Vec<String> = match columns {
+        [] if options.form == Form::JsonDocument => {
+            vec![shape.columns()[document_column(&shape, &[])?].name.clone()]
+        }
         [] => {
             let visible = shape.table.def.schema.visible();
             let shown = visible.filter(|(ordinal, _)| generated(&shape.table.def, *ordinal).is_none());
@@ -103,6 +111,8 @@ fn write_rows(
     let columns = query.columns();
     let mut writer =
         Writer { options, forced, alone: columns.len() == 1, printed: String::new(), style: &context.local.style };
+    let is_json = matches!(options.form, Form::Json | Form::JsonDocument);
+    let json = JsonWriter::new(columns, options.form == Form::JsonDocument, &context.local.style);
     let mut out = Vec::new();
     writer.head(&mut out, columns);
     // The head of the binary form goes with the first row, as PostgreSQL sends it: a message holds a row.
@@ -117,9 +127,15 @@ fn write_rows(
             writer.begin_row(&mut out, columns.len());
             for (index, column) in columns.iter().enumerate() {
                 let value = value_ref_at(&stored[index], row, column.data_type);
-                writer.value(&mut out, value, column.data_type, index);
+                match is_json {
+                    true => json.value(&mut out, value, column.data_type, index)?,
+                    false => writer.value(&mut out, value, column.data_type, index),
+                }
             }
-            writer.end_row(&mut out);
+            match is_json {
+                true => json.end_row(&mut out),
+                false => writer.end_row(&mut out),
+            }
             each(&mut out)?;
         }
         count += batch.num_rows() as u64;

@@ -34,7 +34,7 @@ impl Writer<'_> {
                 }
                 out.push(b'\n');
             }
-            Form::Text | Form::Csv => {}
+            Form::Text | Form::Csv | Form::Json | Form::JsonDocument => {}
         }
     }
 
