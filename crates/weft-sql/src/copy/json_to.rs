@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   FORMAT json              {"id":1,"doc":{"a": 1}}⏎       as row_to_json has them
+//!   ... FORCE_ARRAY          [⏎ {"id":1}⏎,{"id":2}⏎]⏎       as PostgreSQL 19 has them
 //!   FORMAT json_document     {"a": 1}⏎                      NULL is null
 //! ```
 //!
@@ -10,6 +11,7 @@
 use weft_expr::{Style, json};
 use weft_format::{DataType, Result, ValueRef};
 
+use super::options::{CopyOptions, Form};
 use crate::outcome::OutputColumn;
 
 /// Writes rows, one after the other.
@@ -17,11 +19,15 @@ pub(super) struct JsonWriter<'a> {
     /// What stands before each value; nothing before documents.
     heads: Vec<String>,
     is_document: bool,
+    is_array: bool,
+    /// Rows so far.
+    count: u64,
     style: &'a Style,
 }
 
 impl<'a> JsonWriter<'a> {
-    pub(super) fn new(columns: &[OutputColumn], is_document: bool, style: &'a Style) -> JsonWriter<'a> {
+    pub(super) fn new(columns: &[OutputColumn], options: &CopyOptions, style: &'a Style) -> JsonWriter<'a> {
+        let is_document = options.form == Form::JsonDocument;
         let head = |(index, column): (usize, &OutputColumn)| {
             let mut head = if index == 0 { "{" } else { "," }.to_owned();
             json::quote(&column.name, &mut head);
@@ -29,7 +35,28 @@ impl<'a> JsonWriter<'a> {
             head
         };
         let heads = if is_document { Vec::new() } else { columns.iter().enumerate().map(head).collect() };
-        JsonWriter { heads, is_document, style }
+        JsonWriter { heads, is_document, is_array: options.force_array, count: 0, style }
+    }
+
+    /// What stands before the rows, if they are an array.
+    pub(super) fn head(&self, out: &mut Vec<u8>) {
+        if self.is_array {
+            out.extend_from_slice(b"[\n");
+        }
+    }
+
+    /// What stands behind them.
+    pub(super) fn foot(&self, out: &mut Vec<u8>) {
+        if self.is_array {
+            out.extend_from_slice(b"]\n");
+        }
+    }
+
+    pub(super) fn begin_row(&mut self, out: &mut Vec<u8>) {
+        if self.is_array {
+            out.push(if self.count == 0 { b' ' } else { b',' });
+        }
+        self.count += 1;
     }
 
     /// Appends a value of the row at hand.

@@ -57,6 +57,10 @@ pub(crate) fn execute(
             return Err(Error::new(Code::SyntaxError, "COPY reads FROM STDIN and writes TO STDOUT"));
         }
     };
+    if options.force_array && !to {
+        let error = Error::new(Code::FeatureNotSupported, "COPY FORCE_ARRAY cannot be used with COPY FROM");
+        return Err(error.hint("leave it out: an array of rows is read as one"));
+    }
     match (source, to) {
         (source, true) => to::copy_to(context, source, file, &options, text, client),
         (CopySource::Table { table_name, columns }, false) => {

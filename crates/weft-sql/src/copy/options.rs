@@ -3,7 +3,7 @@
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption, Ident};
 use weft_format::{Code, Error, Result};
 
-use crate::parse::fold;
+use crate::parse::{FORCE_ARRAY, NO_FORCE_ARRAY, fold};
 
 /// How rows are written as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) struct CopyOptions {
     pub(super) force_not_null: Vec<String>,
     /// CSV: columns whose quoted null strings are NULL, too.
     pub(super) force_null: Vec<String>,
+    /// JSON: the rows are written as one array.
+    pub(super) force_array: bool,
 }
 
 /// What was said, before the form's defaults fill the rest.
@@ -49,6 +51,7 @@ struct Given {
     force_quote: Vec<String>,
     force_not_null: Vec<String>,
     force_null: Vec<String>,
+    force_array: bool,
 }
 
 impl CopyOptions {
@@ -65,6 +68,8 @@ impl CopyOptions {
                 CopyOption::Quote(c) => given.quote = Some(single("QUOTE", *c)?),
                 CopyOption::Escape(c) => given.escape = Some(single("ESCAPE", *c)?),
                 CopyOption::Encoding(name) if is_utf8(name) => {}
+                CopyOption::Encoding(name) if name == FORCE_ARRAY => given.force_array = true,
+                CopyOption::Encoding(name) if name == NO_FORCE_ARRAY => given.force_array = false,
                 CopyOption::Freeze(_) => {}
                 CopyOption::ForceQuote(columns) => given.force_quote = names(columns),
                 CopyOption::ForceNotNull(columns) => given.force_not_null = names(columns),
@@ -142,6 +147,10 @@ impl Given {
             let message = format!("cannot specify DELIMITER, NULL or HEADER in {mode} mode");
             return Err(Error::new(Code::SyntaxError, message).hint("they are for text and csv: leave them out"));
         }
+        if self.force_array && form != Form::Json {
+            let error = Error::new(Code::InvalidParameterValue, "COPY FORCE_ARRAY can only be used with FORMAT json");
+            return Err(error.hint("write WITH (FORMAT json, FORCE_ARRAY)"));
+        }
         let is_csv = form == Form::Csv;
         let quote = self.quote.unwrap_or(b'"');
         Ok(CopyOptions {
@@ -154,6 +163,7 @@ impl Given {
             force_quote: self.force_quote,
             force_not_null: self.force_not_null,
             force_null: self.force_null,
+            force_array: self.force_array,
         })
     }
 }

@@ -38,6 +38,13 @@ impl Writer<'_> {
         }
     }
 
+    /// What stands behind them.
+    pub(super) fn foot(&self, out: &mut Vec<u8>) {
+        if self.options.form == Form::Binary {
+            out.extend_from_slice(&(-1i16).to_be_bytes());
+        }
+    }
+
     pub(super) fn begin_row(&self, out: &mut Vec<u8>, columns: usize) {
         if self.options.form == Form::Binary {
             out.extend_from_slice(&(columns as i16).to_be_bytes());
