@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   blocks with documents as columns    t12-5: 0 1 2    t12-9: 0 1 2 3 4      8 of them, 4 are wanted
-//!   looked at                             1           0   2   4               every second
+//!   looked at                                  0   2             1   3        every second
 //! ```
 //!
 //! A file that has not the column, and blocks that are texts, are not looked at; their rows count as rows of files.
@@ -27,8 +27,8 @@ pub(super) fn paths(columns: &Columns, column: usize, block_count_max: usize, ro
     let count: usize = columns.parts.iter().map(|part| blocks(part).count()).sum();
     let wanted = count.min(block_count_max);
     let mut summary = PathSummary::new(row_count_max);
-    // Each block has a share of the next one that is looked at.
-    let mut shares = 0;
+    // Each block has a share of the next one that is looked at; of one block it is the middle one.
+    let mut shares = count / 2;
     for part in &columns.parts {
         for block in blocks(part) {
             shares += wanted;
