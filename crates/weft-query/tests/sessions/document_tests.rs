@@ -288,8 +288,9 @@ fn paths_of_one_table_are_read_alone() {
     let mut s = fixture.db.session();
     for table in ["a", "b"] {
         s.execute(&format!(
-            "CREATE TABLE {table} (k int PRIMARY KEY, d jsonb); INSERT INTO {table} SELECT n, jsonb_build_object('n', n, \
-             'name', 'name ' || n % 7, 'tags', jsonb_build_array(n, n + 1)) FROM generate_series(1, 500) AS g(n)"
+            "CREATE TABLE {table} (k int PRIMARY KEY, d jsonb); \
+             INSERT INTO {table} SELECT n, jsonb_build_object('n', n, 'name', 'name ' || n % 7, \
+             'tags', jsonb_build_array(n, n + 1)) FROM generate_series(1, 500) AS g(n)"
         ))
         .unwrap();
     }
