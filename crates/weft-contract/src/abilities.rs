@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_format::document::PathSummary;
 use weft_format::{ColumnSummary, Error, RecordNo, Result, Schema, Timestamp};
 
 use crate::location::Location;
@@ -141,6 +142,18 @@ pub trait Fields: Send + Sync {
         fields: Vec<ScanField>,
         tests: Vec<FieldTest>,
     ) -> Result<ScanOutput>;
+    /// What files know of the paths of a column's documents, in all their versions; no document is read. Looked at are
+    /// so many blocks at most, from all over the files. Of rows that are in no file nothing is known.
+    fn paths(&self, column: usize, block_count_max: usize, row_count_max: usize) -> Result<Paths>;
+}
+
+/// The paths of a column's documents.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// Of the blocks that were looked at.
+    pub summary: PathSummary,
+    /// Rows in the files of the table, dead versions among them.
+    pub file_rows: u64,
 }
 
 /// What the values of each column are like, as the files of a table say.

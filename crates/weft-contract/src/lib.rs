@@ -34,7 +34,9 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Amendments, Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Summaries, Versions, VisitRow};
+pub use abilities::{
+    Amendments, Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Paths, Summaries, Versions, VisitRow,
+};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;

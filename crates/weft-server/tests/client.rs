@@ -113,6 +113,34 @@ fn copies_in_both_directions_and_goes_on_after_errors() {
 }
 
 #[test]
+fn json_goes_in_and_out_as_lines() {
+    let server = TestServer::start();
+    let mut client = Client::connect(&target(&server, "")).unwrap();
+    client.query("CREATE TABLE t (id int PRIMARY KEY, name text DEFAULT 'none', doc jsonb)").unwrap();
+    let mut copy = client.copy_in("COPY t FROM STDIN (FORMAT json)").unwrap();
+    assert!(!copy.is_binary());
+    for id in 0..20_000 {
+        copy.write(format!("{{\"id\": {id}, \"doc\": {{\"n\": [{id}]}}}}\r\n").as_bytes()).unwrap();
+    }
+    // What clients that know the text form only send at the end.
+    copy.write(b"\\.\n").unwrap();
+    assert_eq!(copy.finish().unwrap(), "COPY 20000");
+    let mut rows = Vec::new();
+    let tag = client.copy_out("COPY (SELECT * FROM t ORDER BY id) TO STDOUT (FORMAT json)", &mut |row| {
+        rows.push(String::from_utf8(row.to_vec()).unwrap());
+        Ok(())
+    });
+    assert_eq!((tag.unwrap().as_str(), rows.len()), ("COPY 20000", 20_000));
+    assert_eq!(rows[7], "{\"id\":7,\"name\":\"none\",\"doc\":{\"n\": [7]}}\n");
+    let mut copy = client.copy_in("COPY t (doc, id) FROM STDIN (FORMAT json)").unwrap();
+    copy.write(b"{\"id\": 20001}\n\n{\"id\": 20002, \"name\": \"x\"}\n").unwrap();
+    let error = copy.finish().unwrap_err();
+    assert_eq!(error.sqlstate(), "22P04");
+    assert!(error.message().contains("\"name\"") && error.message().contains("STDIN, line 3"), "{error}");
+    assert_eq!(client.query("SELECT count(*) FROM t").unwrap()[0].rows[0][0].as_deref(), Some("20000"));
+}
+
+#[test]
 fn cancels_over_tls_and_comes_in_by_the_socket() {
     let (server, _) = secured();
     let mut client = Client::connect(&target(&server, "?sslmode=require")).unwrap();

@@ -50,8 +50,8 @@ fn number(text: &str) -> Result<String> {
     };
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let digits = format!("{whole}{fraction}");
-    let point = whole.len() as i64 + exponent;
-    let scale = (digits.len() as i64 - point).max(0);
+    let point = exponent.saturating_add(whole.len() as i64);
+    let scale = (digits.len() as i64).saturating_sub(point).max(0);
     if point > WHOLE_DIGITS_MAX || scale > FRACTION_DIGITS_MAX {
         return Err(too_large());
     }

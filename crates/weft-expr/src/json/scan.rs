@@ -128,6 +128,11 @@ fn invalid(text: &str) -> Error {
         .hint("write it as RFC 8259 has it: keys and texts in double quotes, no comma behind the last element")
 }
 
+fn too_deep() -> Error {
+    let message = format!("a json value is nested more than {JSON_DEPTH_MAX} deep");
+    Error::new(Code::StatementTooComplex, message).hint("keep its parts in rows of their own")
+}
+
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -187,42 +192,71 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The text of the next value.
+    /// The text of the next value, with at most so many arrays and objects within each other. Deep ones take no
+    /// more stack.
     fn value(&mut self, depth: usize) -> Result<&'a str> {
         self.blanks();
         let start = self.at;
-        match self.next() {
-            Some(open @ (b'{' | b'[')) => {
-                let Some(depth) = depth.checked_sub(1) else {
-                    let message = format!("a json value is nested more than {JSON_DEPTH_MAX} deep");
-                    return Err(
-                        Error::new(Code::StatementTooComplex, message).hint("keep its parts in rows of their own")
-                    );
-                };
-                self.at += 1;
-                if open == b'[' {
-                    self.list(b']', &mut |scanner| scanner.value(depth).map(|_| ()))?;
-                } else {
-                    self.list(b'}', &mut |scanner| {
-                        scanner.string()?;
-                        scanner.colon()?;
-                        scanner.value(depth).map(|_| ())
-                    })?;
+        // The brackets that will close what is open.
+        let mut open: Vec<u8> = Vec::new();
+        loop {
+            self.blanks();
+            let close = match self.next() {
+                Some(b'{') => Some(b'}'),
+                Some(b'[') => Some(b']'),
+                _ => None,
+            };
+            match close {
+                None => self.scalar()?,
+                Some(_) if open.len() == depth => return Err(too_deep()),
+                Some(close) => {
+                    self.at += 1;
+                    self.blanks();
+                    if !self.take(close) {
+                        self.key(close)?;
+                        open.push(close);
+                        continue;
+                    }
                 }
             }
-            Some(b'"') => {
-                self.string()?;
+            // A value has ended, and perhaps what it is the last one of.
+            loop {
+                let Some(&close) = open.last() else { return Ok(&self.text[start..self.at]) };
+                self.blanks();
+                if self.take(close) {
+                    open.pop();
+                    continue;
+                }
+                if !self.take(b',') {
+                    return Err(self.invalid());
+                }
+                self.blanks();
+                self.key(close)?;
+                break;
             }
-            Some(b'-' | b'0'..=b'9') => self.number()?,
+        }
+    }
+
+    /// In an object, what stands before a value.
+    fn key(&mut self, close: u8) -> Result<()> {
+        if close == b']' {
+            return Ok(());
+        }
+        self.string()?;
+        self.colon()
+    }
+
+    fn scalar(&mut self) -> Result<()> {
+        match self.next() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'-' | b'0'..=b'9') => self.number(),
             _ => {
                 let word = ["true", "false", "null"].into_iter().find(|word| self.text[self.at..].starts_with(word));
                 self.at += word.ok_or_else(|| self.invalid())?.len();
-                if self.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-                    return Err(self.invalid());
-                }
+                let goes_on = self.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                if goes_on { Err(self.invalid()) } else { Ok(()) }
             }
         }
-        Ok(&self.text[start..self.at])
     }
 
     /// The text of the next value, which is known to be one: of arrays and objects only the brackets are looked at.

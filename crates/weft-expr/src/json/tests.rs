@@ -1,3 +1,5 @@
+use weft_format::Code;
+
 use super::*;
 
 #[test]
@@ -31,6 +33,18 @@ fn canonical_texts_are_postgresqls() {
     let deep = "[".repeat(JSON_DEPTH_MAX + 1) + &"]".repeat(JSON_DEPTH_MAX + 1);
     assert!(validate(&deep).is_err());
     assert!(canonical(&deep[1..deep.len() - 1]).is_ok());
+}
+
+#[test]
+fn numbers_with_any_exponent_are_numbers_or_errors() {
+    let (most, least) = (i64::MAX, i64::MIN);
+    for exponent in [most, most - 1, least, least + 1, 1 << 40, -(1 << 40)] {
+        for mantissa in ["1", "12.5", "-0", "0.001"] {
+            assert_eq!(canonical(&format!("{mantissa}e{exponent}")).unwrap_err().code(), Code::NumericOutOfRange);
+        }
+    }
+    assert!(canonical("1e99999999999999999999").is_err() && canonical("1e131072").is_err());
+    assert_eq!(canonical("1e131071").unwrap().len(), 131_072);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn type_name(data_type: DataType) -> Cow<'static, str> {
 }
 
 /// At most 100 characters of an offending text, for messages.
-pub(crate) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     match text.char_indices().nth(100) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

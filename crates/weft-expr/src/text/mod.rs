@@ -39,7 +39,7 @@ pub(crate) use datetime::offset_seconds;
 pub use datetime::{parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};
 pub(crate) use datetime::{write_date, write_xsd, write_xsd_at, write_xsd_time};
 pub use interval::{parse_interval, write_interval};
-pub(crate) use messages::shorten;
+pub use messages::shorten;
 pub use messages::type_name;
 pub use number::{
     NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale,

@@ -17,6 +17,7 @@
 //!
 //! Source: page 0 of Alkowaileet and Carey (VLDB 2022), section 4.2, without its fixed size and with exact bounds.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::decimal::{Decimal, Form};
@@ -183,14 +184,23 @@ impl StreamFront {
 
     /// Its pieces, those of levels only if they are wanted.
     pub(crate) fn pieces(&self, with_levels: bool) -> impl Iterator<Item = usize> {
-        let levels = if with_levels && self.constant.is_none() { piece_count(self.level_count) } else { 0 };
+        let levels = if with_levels { self.level_pieces() } else { 0..0 };
+        levels.chain((0..self.columns.len()).flat_map(|column| self.value_pieces(column)))
+    }
+
+    /// The pieces of its levels.
+    pub(crate) fn level_pieces(&self) -> Range<usize> {
+        let count = if self.constant.is_none() { piece_count(self.level_count) } else { 0 };
         let first = self.first_piece as usize;
-        let of_columns = self.columns.iter().flatten();
-        let of_columns = of_columns.flat_map(|column| {
+        first..first + count
+    }
+
+    /// The pieces of one of its columns.
+    pub(crate) fn value_pieces(&self, column: usize) -> Range<usize> {
+        self.columns[column].as_ref().map_or(0..0, |column| {
             let first = column.first_piece as usize;
             first..first + column.pieces()
-        });
-        (first..first + levels).chain(of_columns)
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>) {

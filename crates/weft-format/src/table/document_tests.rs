@@ -8,8 +8,9 @@ use arrow_array::types::{Float64Type, Int64Type};
 
 use super::tests::{Keep, open, schema};
 use super::*;
+use crate::document::schema::Node;
 use crate::document::shapes::{Random, Shape, Shapes};
-use crate::document::{FieldPath, FieldStep, FieldValues};
+use crate::document::{FieldPath, FieldStep, FieldValues, PathSummary};
 use crate::encoding::BLOCK_ROWS;
 use crate::error::Code;
 use crate::ids::{FileId, TableId, Timestamp};
@@ -210,6 +211,56 @@ fn the_bytes_of_all_paths_are_those_of_the_file() {
     let id = paths.iter().find(|path| path.path == [Some("id".into())]).unwrap();
     let missing = texts.iter().filter(|text| text.is_none()).count() as u64;
     assert_eq!((present(id), id.missing), (400 - missing, missing));
+}
+
+fn summary_of(table: &ColumnTable, cache: &dyn BlockCache, row_count_max: usize) -> PathSummary {
+    let mut summary = PathSummary::new(row_count_max);
+    for block in 0..table.block_count() {
+        assert!(table.add_paths(cache, (1, block), &mut summary).unwrap());
+    }
+    summary
+}
+
+#[test]
+fn paths_are_told_of_by_fronts_alone() {
+    for (shape, rows) in [(Shape::Tweet2, 400), (Shape::Sensors, 300), (Shape::Cell, BLOCK_ROWS + 700)] {
+        let texts = of_shape(shape, rows);
+        let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();
+        let cache = Keep::default();
+        let summary = summary_of(&table, &cache, usize::MAX);
+        assert_eq!(cache.0.lock().unwrap().len(), table.block_count(), "a front for each block");
+        let pieces = |block| (0..table.piece_count(1, block)).map(move |piece| (block, piece));
+        let pieces = (0..table.block_count()).flat_map(pieces);
+        let all: u64 = pieces.map(|(block, piece)| table.piece_bytes(1, block, piece)).sum();
+        let (mut bytes, mut values, mut count) = (0, 0, 0);
+        summary.each(&mut |row| {
+            (bytes, count) = (bytes + row.bytes, count + 1);
+            values += if row.path.ends_with(".*") { 0 } else { row.values };
+            assert_eq!(row.files, 1, "{}", row.path);
+        });
+        assert_eq!((bytes, count, summary.untold_bytes), (all, summary.row_count(), 0), "{shape:?}");
+        let mut of_schema = 0;
+        table.document_schema(&NoCache, 1).unwrap().root.each(&mut |node: &Node| of_schema += node.count());
+        assert_eq!((values, summary.rows), (of_schema, rows as u64), "{shape:?}");
+    }
+}
+
+#[test]
+fn of_more_paths_than_are_wanted_the_bytes_are_known() {
+    let texts = of_shape(Shape::Tweet2, 400);
+    let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();
+    let bytes = |summary: &PathSummary| {
+        let (mut bytes, mut count) = (summary.untold_bytes, 0);
+        summary.each(&mut |row| (bytes, count) = (bytes + row.bytes, count + 1));
+        assert_eq!(count, summary.row_count());
+        bytes
+    };
+    let whole = summary_of(&table, &NoCache, usize::MAX);
+    assert!(!whole.has_untold);
+    for most in [0, 1, 7, whole.row_count() - 1] {
+        let some = summary_of(&table, &NoCache, most);
+        assert_eq!((bytes(&some), some.row_count(), some.has_untold), (bytes(&whole), most, true));
+    }
 }
 
 #[test]

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use crate::bloom::hash_bytes;
 use crate::document::{
-    COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, assemble,
-    assemble_row, casts_all, check, element_numbers, encode_documents, may_match, statistics,
+    COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, PathSummary,
+    assemble, assemble_row, casts_all, check, element_numbers, encode_documents, may_match, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
@@ -233,6 +233,23 @@ impl ColumnTable {
         }
         let bytes = |piece| self.piece_bytes(column, block, piece);
         self.with_documents(cache, (column, block), |documents| Ok(statistics(documents, &bytes))).map(Some)
+    }
+
+    /// Adds what the front of a block knows of its paths, and reads nothing else; false when its documents are texts.
+    pub fn add_paths(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        summary: &mut PathSummary,
+    ) -> Result<bool> {
+        if !self.is_documents(column, block) {
+            return Ok(false);
+        }
+        let bytes = |piece| self.piece_bytes(column, block, piece);
+        self.with_documents(cache, (column, block), |documents| {
+            summary.add(documents, &bytes, self.file_id());
+            Ok(true)
+        })
     }
 
     /// Tests everything about the documents of a block that reading takes on trust.

@@ -13,7 +13,7 @@ use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
 use crate::cache::{Lending, PartitionCounters};
-use crate::catalog::{ColumnsRef, Relation, TableRef};
+use crate::catalog::{ColumnsRef, Object, Relation, TableRef};
 use crate::files::FilePin;
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
@@ -358,6 +358,11 @@ impl Engine {
     /// What the scheduler of jobs expects, found, and learned.
     pub fn scheduler(&self) -> SchedulerStatus {
         status::scheduler(&self.core)
+    }
+
+    /// The objects that a snapshot taken now would see, by kind, schema and name.
+    pub fn objects(&self) -> Vec<Arc<Object>> {
+        self.core.catalog.objects.visible(self.core.timeline.published())
     }
 
     /// The tables that a snapshot taken now would see, by id.

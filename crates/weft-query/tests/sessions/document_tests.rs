@@ -5,8 +5,8 @@
 //!   FROM s, LATERAL (SELECT * FROM jsonb_array_elements(s.doc->'a') OFFSET 0) AS r   whole documents, row by row
 //! ```
 
-use crate::fixture::{Fixture, code, fixture_with, rows, show};
-use weft_format::Code;
+use crate::fixture::{Fixture, code, fixture, fixture_with, rows, show};
+use weft_format::{Code, Value};
 use weft_kernel::EngineOptions;
 use weft_sql::Session;
 
@@ -279,4 +279,78 @@ fn conditions_on_random_documents_leave_what_they_left() {
             assert_eq!(rows(&mut session, &told), rows(&mut session, &hidden), "seed {seed}: {told}");
         }
     }
+}
+
+/// Of a view that reads files, those of other tables are not looked at when a table is named.
+#[test]
+fn paths_of_one_table_are_read_alone() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    for table in ["a", "b"] {
+        s.execute(&format!(
+            "CREATE TABLE {table} (k int PRIMARY KEY, d jsonb); \
+             INSERT INTO {table} SELECT n, jsonb_build_object('n', n, 'name', 'name ' || n % 7, \
+             'tags', jsonb_build_array(n, n + 1)) FROM generate_series(1, 500) AS g(n)"
+        ))
+        .unwrap();
+    }
+    s.execute("VACUUM").unwrap();
+    for (condition, rows_of_view) in [
+        ("table_name = 'a'", "5/5"),
+        ("presence > 1 AND 'b' = table_name", "5/5"),
+        ("table_name = 'a' OR table_name = 'c'", "5/10"),
+        ("table_name >= 'b'", "5/10"),
+        ("column_name = 'd' AND table_name < 'b'", "5/10"),
+    ] {
+        let sql = format!("EXPLAIN ANALYZE SELECT path FROM weft_document_paths WHERE {condition}");
+        let shown = rows(&mut s, &sql);
+        assert!(shown.contains(&format!("({rows_of_view})")), "{condition}: {shown}");
+    }
+    assert_eq!(
+        rows(&mut s, "SELECT count(*) FROM weft_document_paths WHERE table_name = 'a' AND table_name = 'b'"),
+        "0"
+    );
+    let prepared = s.prepare("SELECT count(*) FROM weft_document_paths WHERE table_name = $1").unwrap();
+    for (name, expected) in [("a", "5"), ("b", "5"), ("c", "0"), ("a", "5")] {
+        assert_eq!(show(&s.execute_prepared(&prepared, &[Value::Text(name.into())]).unwrap()), expected, "{name}");
+    }
+}
+
+/// Of a large table some blocks are looked at, from all over it, and of many paths some are told of.
+#[test]
+fn paths_of_large_tables_are_of_some_blocks() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    s.execute(
+        "CREATE TABLE large (k int PRIMARY KEY, d jsonb); INSERT INTO large SELECT n, jsonb_build_object('n', n, \
+         'block ' || n / 8192, 'name ' || n % 7) FROM generate_series(0, 39999) AS g(n)",
+    )
+    .unwrap();
+    s.execute("VACUUM").unwrap();
+    let table = fixture.db.kernel().tables().into_iter().find(|table| table.def.name == "large").unwrap();
+    let fields = table.table.fields().unwrap();
+    let seen = |block_count_max, row_count_max| {
+        let paths = fields.paths(1, block_count_max, row_count_max).unwrap();
+        let (mut names, mut bytes) = (Vec::new(), paths.summary.untold_bytes);
+        paths.summary.each(&mut |row| {
+            names.extend(row.path.split('"').nth(1).map(str::to_owned));
+            bytes += row.bytes;
+        });
+        assert_eq!((paths.file_rows, paths.summary.has_untold), (40_000, names.len() < paths_of(block_count_max)));
+        (paths.summary.rows, names.join(" "), bytes)
+    };
+    fn paths_of(blocks: usize) -> usize {
+        blocks.min(5)
+    }
+    let (rows_seen, names, all_bytes) = seen(1_000, 1_000);
+    assert_eq!((rows_seen, &names[..]), (40_000, "block 0 block 1 block 2 block 3 block 4"));
+    assert_eq!((seen(5, 1_000).0, seen(5, 1_000).2), (40_000, all_bytes));
+    let (rows_seen, names, _) = seen(2, 1_000);
+    assert_eq!((rows_seen, &names[..]), (16_384, "block 1 block 3"));
+    assert_eq!((seen(1, 1_000).0, &seen(1, 1_000).1[..]), (8_192, "block 2"));
+    let nothing = seen(0, 1_000);
+    assert_eq!((nothing.0, &nothing.1[..], nothing.2), (0, "", 0));
+    // The object, its number, and one of the other paths.
+    let (rows_seen, names, bytes) = seen(5, 3);
+    assert_eq!((rows_seen, &names[..], bytes), (40_000, "block 0", all_bytes));
 }

@@ -1,5 +1,6 @@
 //! COPY FROM.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -9,6 +10,8 @@ use weft_expr::Local;
 use weft_format::{Code, Error, Result, Value};
 
 use super::columns::ColumnBuilder;
+use super::json_document::document_column;
+use super::json_lines::JsonReader;
 use super::options::{CopyOptions, Form};
 use super::reader::{Reader, Record, Stood};
 use super::source::Source;
@@ -20,6 +23,8 @@ use crate::session::Client;
 use crate::values::value_at;
 
 const BATCH_ROWS: usize = 8192;
+/// Bytes of the input in one batch, but for its last row.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// Runs COPY table FROM; the rows come from a file, or from the client when none is named.
 pub(super) fn copy_from(
@@ -31,23 +36,32 @@ pub(super) fn copy_from(
     client: &mut dyn Client,
 ) -> Result<Outcome> {
     let shape = context.shape(&crate::parse::table_name(table)?)?;
-    let ordinals = ordinals(&shape, columns)?;
+    let mut ordinals = ordinals(&shape, columns)?;
+    if options.form == Form::JsonDocument {
+        let listed = if columns.is_empty() { &[][..] } else { &ordinals[..] };
+        ordinals = vec![document_column(&shape, listed)?];
+    }
     let forced = Forced::new(&shape, options)?;
     let env = context.txn.engine().env().clone();
     let source = match file_name {
         Some(name) => Source::file(&env, name)?,
         None => Source::client(client, options, ordinals.len())?,
     };
+    let place = |(index, &ordinal): (usize, &usize)| (shape.columns()[ordinal].name.clone(), index);
     let mut input = Input {
         shape: &shape,
         ordinals: &ordinals,
+        places: ordinals.iter().enumerate().map(place).collect(),
         forced,
         source_name: source.name().to_owned(),
         record: Record::default(),
+        lines: Vec::new(),
     };
     let mut rows = match options.form {
         Form::Binary => Rows::Binary(BinaryReader::new(source)?),
         Form::Text | Form::Csv => Rows::Lines(Reader::new(source, options)?),
+        Form::Json => Rows::Objects(JsonReader::new(source, true)?, Vec::new()),
+        Form::JsonDocument => Rows::Documents(JsonReader::new(source, false)?, Vec::new()),
     };
     if let (Rows::Lines(reader), true) = (&mut rows, options.header) {
         reader.next(&mut input.record)?;
@@ -92,6 +106,9 @@ pub(super) fn not_generated(shape: &TableShape, ordinal: usize) -> Result<()> {
 enum Rows<'a> {
     Lines(Reader<'a>),
     Binary(BinaryReader<'a>),
+    /// With the value at hand.
+    Objects(JsonReader<'a>, Vec<u8>),
+    Documents(JsonReader<'a>, Vec<u8>),
 }
 
 /// Columns whose null strings are read in another way.
@@ -113,12 +130,17 @@ impl Forced {
     }
 }
 
-struct Input<'a> {
-    shape: &'a TableShape,
-    ordinals: &'a [usize],
+/// Rows on their way into a table.
+pub(super) struct Input<'a> {
+    pub(super) shape: &'a TableShape,
+    pub(super) ordinals: &'a [usize],
+    /// Where a column of a name is among the ordinals.
+    pub(super) places: HashMap<String, usize>,
     forced: Forced,
     source_name: String,
     record: Record,
+    /// Where the rows of the batch begin.
+    lines: Vec<u64>,
 }
 
 impl Input<'_> {
@@ -127,32 +149,17 @@ impl Input<'_> {
         let columns = self.shape.columns();
         let mut builders: Vec<ColumnBuilder> = columns.iter().map(|c| ColumnBuilder::new(c.data_type)).collect();
         let defaults: Vec<usize> = (0..columns.len()).filter(|ordinal| !self.ordinals.contains(ordinal)).collect();
-        let first_line = self.record.line + 1;
-        let mut rows = 0;
-        while rows < BATCH_ROWS {
-            match source {
-                Rows::Lines(reader) => {
-                    if !reader.next(&mut self.record)? {
-                        break;
-                    }
-                    if self.record.is_blank() && self.ordinals.len() != 1 {
-                        continue;
-                    }
-                    self.read_row(&mut builders, context.local)?;
-                }
-                Rows::Binary(reader) => {
-                    self.record.line += 1;
-                    if !self.read_tuple(reader, &mut builders)? {
-                        break;
-                    }
-                }
-            }
+        self.lines.clear();
+        let mut bytes = 0;
+        while self.lines.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let Some(of_row) = self.next_row(source, &mut builders, context)? else { break };
             for &ordinal in &defaults {
                 builders[ordinal].append(self.shape.default_value(context.txn, ordinal, &context.eval_context())?);
             }
-            rows += 1;
+            self.lines.push(self.record.line);
+            bytes += of_row;
         }
-        if rows == 0 {
+        if self.lines.is_empty() {
             return Ok(None);
         }
         // Null fits every field here; that NOT NULL columns have none is what the check is for.
@@ -164,7 +171,45 @@ impl Input<'_> {
         let batch = self.shape.generate_batch(batch, &context.eval_context())?;
         match self.shape.check_batch(&batch, &context.eval_context()) {
             Ok(()) => Ok(Some(batch)),
-            Err(error) => Err(self.locate(&batch, context, error, first_line)),
+            Err(error) => Err(self.locate(&batch, context, error)),
+        }
+    }
+
+    /// Appends the next row, and says how many bytes it had; none at the end.
+    fn next_row(
+        &mut self,
+        source: &mut Rows<'_>,
+        builders: &mut [ColumnBuilder],
+        context: &StatementContext<'_>,
+    ) -> Result<Option<usize>> {
+        match source {
+            Rows::Lines(reader) => {
+                while reader.next(&mut self.record)? {
+                    if !self.record.is_blank() || self.ordinals.len() == 1 {
+                        self.read_row(builders, context.local)?;
+                        return Ok(Some(self.record.byte_count()));
+                    }
+                }
+                Ok(None)
+            }
+            Rows::Binary(reader) => {
+                self.record.line += 1;
+                Ok(self.read_tuple(reader, builders)?.then_some(0))
+            }
+            Rows::Objects(reader, value) => {
+                if !reader.next(value, &mut self.record.line)? {
+                    return Ok(None);
+                }
+                self.read_object(builders, value, context)?;
+                Ok(Some(value.len()))
+            }
+            Rows::Documents(reader, value) => {
+                if !reader.next(value, &mut self.record.line)? {
+                    return Ok(None);
+                }
+                self.read_document(builders, value, context.local)?;
+                Ok(Some(value.len()))
+            }
         }
     }
 
@@ -225,13 +270,27 @@ impl Input<'_> {
         format!(" ({}, line {}, column {column})", self.source_name, self.record.line)
     }
 
-    fn bad(&self, message: String) -> Error {
+    /// An error with the place of the row, and perhaps a column.
+    pub(super) fn located(&self, error: &Error, column: Option<&str>) -> Error {
+        let place = match column {
+            Some(column) => self.place(column),
+            None => format!(" ({}, line {})", self.source_name, self.record.line),
+        };
+        let located = Error::new(error.code(), format!("{}{place}", error.message()));
+        let located = located.about(self.shape.name(), column, None);
+        match error.hint_text() {
+            Some(hint) => located.hint(hint),
+            None => located,
+        }
+    }
+
+    pub(super) fn bad(&self, message: String) -> Error {
         let message = format!("{message} ({}, line {})", self.source_name, self.record.line);
         Error::new(Code::BadCopyFormat, message).about(self.shape.name(), None, None)
     }
 
     /// A constraint failed somewhere in the batch: says at which row of it.
-    fn locate(&self, batch: &RecordBatch, context: &StatementContext<'_>, error: Error, first_line: u64) -> Error {
+    fn locate(&self, batch: &RecordBatch, context: &StatementContext<'_>, error: Error) -> Error {
         let failed = |row: &usize| {
             let one = batch.slice(*row, 1);
             self.shape.check_batch(&one, &context.eval_context()).is_err()
@@ -247,7 +306,7 @@ impl Input<'_> {
                 }
             })
             .collect();
-        let place = format!("row {} after line {first_line}: ({})", row + 1, values.join(", "));
+        let place = format!("line {}: ({})", self.lines[row], values.join(", "));
         let message = format!("{} ({}, {place})", error.message(), self.source_name);
         Error::new(error.code(), message).about(self.shape.name(), error.column(), error.constraint())
     }

@@ -1,8 +1,8 @@
-//! COPY between tables and files of the server, or the client: text, CSV, binary.
+//! COPY between tables and files of the server, or the client: text, CSV, binary, JSON.
 //!
 //! ```text
 //!   COPY t (a, b) FROM '/data/t.csv' WITH (FORMAT csv, HEADER)         COPY t FROM STDIN
-//!   source ── reader (records of fields, or tuples) ── columns (typed arrays) ── rows staged, or built in parts
+//!   source ── reader (records of fields, tuples, or JSON) ── columns (typed arrays) ── rows staged, or built in parts
 //!   COPY (SELECT ...) TO '/data/out.csv' WITH (FORMAT csv)             COPY t TO STDOUT
 //!   query ── writer ── file, written beside its place and renamed, or the client, row by row
 //! ```
@@ -15,6 +15,10 @@
 
 mod columns;
 mod from;
+mod json_document;
+mod json_from;
+mod json_lines;
+mod json_to;
 mod options;
 mod reader;
 mod source;
@@ -53,6 +57,10 @@ pub(crate) fn execute(
             return Err(Error::new(Code::SyntaxError, "COPY reads FROM STDIN and writes TO STDOUT"));
         }
     };
+    if options.force_array && !to {
+        let error = Error::new(Code::FeatureNotSupported, "COPY FORCE_ARRAY cannot be used with COPY FROM");
+        return Err(error.hint("leave it out: an array of rows is read as one"));
+    }
     match (source, to) {
         (source, true) => to::copy_to(context, source, file, &options, text, client),
         (CopySource::Table { table_name, columns }, false) => {

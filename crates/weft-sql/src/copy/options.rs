@@ -3,7 +3,7 @@
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption, Ident};
 use weft_format::{Code, Error, Result};
 
-use crate::parse::fold;
+use crate::parse::{FORCE_ARRAY, NO_FORCE_ARRAY, fold};
 
 /// How rows are written as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub(super) enum Form {
     Csv,
     /// PostgreSQL's binary form.
     Binary,
+    /// An object of JSON for each row, with a member for each column.
+    Json,
+    /// A value of JSON for each row, which goes to one column.
+    JsonDocument,
 }
 
 /// The options of a COPY.
@@ -31,6 +35,8 @@ pub(super) struct CopyOptions {
     pub(super) force_not_null: Vec<String>,
     /// CSV: columns whose quoted null strings are NULL, too.
     pub(super) force_null: Vec<String>,
+    /// JSON: the rows are written as one array.
+    pub(super) force_array: bool,
 }
 
 /// What was said, before the form's defaults fill the rest.
@@ -45,6 +51,7 @@ struct Given {
     force_quote: Vec<String>,
     force_not_null: Vec<String>,
     force_null: Vec<String>,
+    force_array: bool,
 }
 
 impl CopyOptions {
@@ -61,6 +68,8 @@ impl CopyOptions {
                 CopyOption::Quote(c) => given.quote = Some(single("QUOTE", *c)?),
                 CopyOption::Escape(c) => given.escape = Some(single("ESCAPE", *c)?),
                 CopyOption::Encoding(name) if is_utf8(name) => {}
+                CopyOption::Encoding(name) if name == FORCE_ARRAY => given.force_array = true,
+                CopyOption::Encoding(name) if name == NO_FORCE_ARRAY => given.force_array = false,
                 CopyOption::Freeze(_) => {}
                 CopyOption::ForceQuote(columns) => given.force_quote = names(columns),
                 CopyOption::ForceNotNull(columns) => given.force_not_null = names(columns),
@@ -96,7 +105,7 @@ impl CopyOptions {
         let wrong = |message: &str| {
             Err(Error::new(Code::InvalidParameterValue, message).hint("choose another character or text in WITH (...)"))
         };
-        if self.form == Form::Binary {
+        if !matches!(self.form, Form::Text | Form::Csv) {
             return Ok(self);
         }
         let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'\\' | b'.');
@@ -129,9 +138,18 @@ impl Given {
             let message = "QUOTE, ESCAPE, FORCE_QUOTE, FORCE_NOT_NULL and FORCE_NULL are for CSV only";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("write WITH (FORMAT csv, ...)"));
         }
-        if form == Form::Binary && (self.delimiter.is_some() || self.null.is_some() || self.header) {
-            let message = "cannot specify DELIMITER, NULL or HEADER in BINARY mode";
-            return Err(Error::new(Code::SyntaxError, message));
+        let without_fields = match form {
+            Form::Text | Form::Csv => None,
+            Form::Binary => Some("BINARY"),
+            Form::Json | Form::JsonDocument => Some("JSON"),
+        };
+        if let Some(mode) = without_fields.filter(|_| self.delimiter.is_some() || self.null.is_some() || self.header) {
+            let message = format!("cannot specify DELIMITER, NULL or HEADER in {mode} mode");
+            return Err(Error::new(Code::SyntaxError, message).hint("they are for text and csv: leave them out"));
+        }
+        if self.force_array && form != Form::Json {
+            let error = Error::new(Code::InvalidParameterValue, "COPY FORCE_ARRAY can only be used with FORMAT json");
+            return Err(error.hint("write WITH (FORMAT json, FORCE_ARRAY)"));
         }
         let is_csv = form == Form::Csv;
         let quote = self.quote.unwrap_or(b'"');
@@ -145,6 +163,7 @@ impl Given {
             force_quote: self.force_quote,
             force_not_null: self.force_not_null,
             force_null: self.force_null,
+            force_array: self.force_array,
         })
     }
 }
@@ -154,9 +173,11 @@ fn form(name: &str) -> Result<Form> {
         "text" => Ok(Form::Text),
         "csv" => Ok(Form::Csv),
         "binary" => Ok(Form::Binary),
+        "json" => Ok(Form::Json),
+        "json_document" => Ok(Form::JsonDocument),
         _ => {
             let message = format!("COPY format \"{name}\" not recognized");
-            Err(Error::new(Code::InvalidParameterValue, message).hint("text, csv and binary are"))
+            Err(Error::new(Code::InvalidParameterValue, message).hint("text, csv, binary, json and json_document are"))
         }
     }
 }

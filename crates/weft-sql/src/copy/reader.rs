@@ -64,6 +64,11 @@ impl Record {
         self.marked && self.fields.len() == 1 && self.bytes == b"\\."
     }
 
+    /// How long its fields are together.
+    pub(super) fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether the line was empty.
     pub(super) fn is_blank(&self) -> bool {
         matches!(&self.fields[..], [field] if field.start == field.end && !field.quoted)

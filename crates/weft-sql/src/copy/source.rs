@@ -29,7 +29,7 @@ impl<'a> Source<'a> {
 
     /// The client, which is told to begin.
     pub(super) fn client(client: &'a mut dyn Client, options: &CopyOptions, columns: usize) -> Result<Source<'a>> {
-        client.begin_copy_in(format_of(options), columns)?;
+        client.begin_copy_in(format_of(options), columns_of(options, columns))?;
         Ok(Source::Client(client, false))
     }
 
@@ -69,6 +69,11 @@ impl<'a> Source<'a> {
 pub(super) fn format_of(options: &CopyOptions) -> CopyFormat {
     match options.form {
         Form::Binary => CopyFormat::Binary,
-        Form::Text | Form::Csv => CopyFormat::Text,
+        Form::Text | Form::Csv | Form::Json | Form::JsonDocument => CopyFormat::Text,
     }
+}
+
+/// How many columns the client is told of: a row of JSON is one.
+pub(super) fn columns_of(options: &CopyOptions, columns: usize) -> usize {
+    if matches!(options.form, Form::Json | Form::JsonDocument) { 1 } else { columns }
 }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CopySource, Expr, Ident, Query, SelectItem};
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, Result, ValueRef};
 
 use super::from::not_generated;
+use super::json_document::{check_document, document_column};
+use super::json_to::JsonWriter;
 use super::options::{CopyOptions, Form};
-use super::source::format_of;
+use super::source::{columns_of, format_of};
 use super::writer::Writer;
 use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
-use crate::outcome::{Outcome, Tag};
+use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::queries::PreparedQuery;
 use crate::row::generated;
 use crate::session::Client;
@@ -33,13 +35,16 @@ pub(super) fn copy_to(
     let query = match source {
         CopySource::Query(query) => (**query).clone(),
         CopySource::Table { table_name, columns } => {
-            table_query(context, &crate::parse::table_name(table_name)?, columns)?
+            table_query(context, &crate::parse::table_name(table_name)?, columns, options)?
         }
     };
     let prepared = context.engine.prepare_query(&*context.txn, &query, text, None, context.local)?;
     let forced = forced(&prepared, options)?;
+    if options.form == Form::JsonDocument {
+        check_document(prepared.columns())?;
+    }
     let Some(file_name) = file_name else {
-        client.begin_copy_out(format_of(options), prepared.columns().len())?;
+        client.begin_copy_out(format_of(options), columns_of(options, prepared.columns().len()))?;
         let count = write_rows(context, &prepared, options, &forced, &mut |row| {
             client.copy_out(row)?;
             row.clear();
@@ -70,9 +75,12 @@ fn forced(query: &PreparedQuery, options: &CopyOptions) -> Result<Vec<bool>> {
     Ok(columns.iter().map(|column| options.force_quote.contains(&column.name)).collect())
 }
 
-fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) -> Result<Query> {
+fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident], options: &CopyOptions) -> Result<Query> {
     let shape = context.shape(name)?;
     let names: Vec<String> = match columns {
+        [] if options.form == Form::JsonDocument => {
+            vec![shape.columns()[document_column(&shape, &[])?].name.clone()]
+        }
         [] => {
             let visible = shape.table.def.schema.visible();
             let shown = visible.filter(|(ordinal, _)| generated(&shape.table.def, *ordinal).is_none());
@@ -101,10 +109,9 @@ fn write_rows(
     each: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
 ) -> Result<u64> {
     let columns = query.columns();
-    let mut writer =
-        Writer { options, forced, alone: columns.len() == 1, printed: String::new(), style: &context.local.style };
+    let mut rows = RowWriter::new(context, columns, options, forced);
     let mut out = Vec::new();
-    writer.head(&mut out, columns);
+    rows.head(&mut out, columns);
     // The head of the binary form goes with the first row, as PostgreSQL sends it: a message holds a row.
     if !out.is_empty() && options.form != Form::Binary {
         each(&mut out)?;
@@ -114,22 +121,79 @@ fn write_rows(
     while let Some(batch) = stream.next_batch()? {
         let stored = stored_columns(&batch, columns.iter().map(|column| column.data_type));
         for row in 0..batch.num_rows() {
-            writer.begin_row(&mut out, columns.len());
-            for (index, column) in columns.iter().enumerate() {
-                let value = value_ref_at(&stored[index], row, column.data_type);
-                writer.value(&mut out, value, column.data_type, index);
-            }
-            writer.end_row(&mut out);
+            rows.row(&mut out, columns, &|index| value_ref_at(&stored[index], row, columns[index].data_type))?;
             each(&mut out)?;
         }
         count += batch.num_rows() as u64;
     }
-    if options.form == Form::Binary {
-        out.extend_from_slice(&(-1i16).to_be_bytes());
+    rows.foot(&mut out);
+    if !out.is_empty() {
         each(&mut out)?;
     }
     // What a file has left for later is written when it is finished.
     Ok(count)
+}
+
+/// Writes the rows of the form that is asked for.
+enum RowWriter<'a> {
+    Fields(Writer<'a>),
+    Json(JsonWriter<'a>),
+}
+
+impl<'a> RowWriter<'a> {
+    fn new(
+        context: &StatementContext<'a>,
+        columns: &[OutputColumn],
+        options: &'a CopyOptions,
+        forced: &'a [bool],
+    ) -> RowWriter<'a> {
+        let style = &context.local.style;
+        match options.form {
+            Form::Json | Form::JsonDocument => RowWriter::Json(JsonWriter::new(columns, options, style)),
+            Form::Text | Form::Csv | Form::Binary => {
+                let alone = columns.len() == 1;
+                RowWriter::Fields(Writer { options, forced, alone, printed: String::new(), style })
+            }
+        }
+    }
+
+    fn head(&mut self, out: &mut Vec<u8>, columns: &[OutputColumn]) {
+        match self {
+            RowWriter::Fields(writer) => writer.head(out, columns),
+            RowWriter::Json(writer) => writer.head(out),
+        }
+    }
+
+    fn row<'v>(
+        &mut self,
+        out: &mut Vec<u8>,
+        columns: &[OutputColumn],
+        value: &dyn Fn(usize) -> ValueRef<'v>,
+    ) -> Result<()> {
+        let types = columns.iter().map(|column| column.data_type).enumerate();
+        match self {
+            RowWriter::Fields(writer) => {
+                writer.begin_row(out, columns.len());
+                types.for_each(|(index, data_type)| writer.value(out, value(index), data_type, index));
+                writer.end_row(out);
+            }
+            RowWriter::Json(writer) => {
+                writer.begin_row(out);
+                for (index, data_type) in types {
+                    writer.value(out, value(index), data_type, index)?;
+                }
+                writer.end_row(out);
+            }
+        }
+        Ok(())
+    }
+
+    fn foot(&self, out: &mut Vec<u8>) {
+        match self {
+            RowWriter::Fields(writer) => writer.foot(out),
+            RowWriter::Json(writer) => writer.foot(out),
+        }
+    }
 }
 
 /// The file being written, under another name until it is whole; a device or a pipe, which is written to as it is.

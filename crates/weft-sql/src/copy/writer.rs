@@ -34,7 +34,14 @@ impl Writer<'_> {
                 }
                 out.push(b'\n');
             }
-            Form::Text | Form::Csv => {}
+            Form::Text | Form::Csv | Form::Json | Form::JsonDocument => {}
+        }
+    }
+
+    /// What stands behind them.
+    pub(super) fn foot(&self, out: &mut Vec<u8>) {
+        if self.options.form == Form::Binary {
+            out.extend_from_slice(&(-1i16).to_be_bytes());
         }
     }
 

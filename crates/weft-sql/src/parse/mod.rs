@@ -13,6 +13,7 @@
 mod alter_view;
 mod conflict;
 mod constraints;
+mod copy_options;
 mod dialect;
 mod domains;
 mod frames;
@@ -52,6 +53,7 @@ mod with;
 
 pub use alter_view::ViewChange;
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
+pub(crate) use copy_options::{FORCE_ARRAY, NO_FORCE_ARRAY};
 pub use dialect::WeftDialect;
 pub use domains::{AlterDomain, DomainRule, DomainStatement, RuleKind};
 pub use frames::{FRAME, FrameStart, frame_start};

@@ -7,9 +7,9 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, frames, history, joins, locked_parts, locking, merge, named_arguments, only, own, parts,
-    periods, plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations, tables, tokens,
-    views, with,
+    conflict, constraints, copy_options, frames, history, joins, locked_parts, locking, merge, named_arguments, only,
+    own, parts, periods, plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations,
+    tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -62,7 +62,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, overriding) = own::take_overriding(tokens);
-    let tokens = own::order_identity_options(own::without_freeze(tokens));
+    let tokens = own::order_identity_options(own::without_freeze(copy_options::with_force_array(tokens)));
     let tokens = set_columns::with_moved_lists(source, tokens)?;
     let tokens = table_operations::with_known_operations(source, tokens)?;
     let (tokens, taken) = conflict::take_conflict(parts::with_named_subscripts(tokens));

@@ -1,3 +1,4 @@
+use sqlparser::ast::{CopyOption, Statement};
 use weft_format::{Code, Result};
 
 use super::*;
@@ -60,6 +61,24 @@ fn statements_are_split_and_own_ones_known() {
     {
         let Parsed::Sql { statement, .. } = only(text) else { panic!("{text}") };
         assert!(!statement.to_string().to_lowercase().contains("freeze"), "{text}");
+    }
+}
+
+#[test]
+fn force_array_is_an_option_of_copy() {
+    for (text, expected) in [
+        ("copy t to stdout (format json, force_array)", FORCE_ARRAY),
+        ("copy (select force_array, (force_array) from t) to 'f' with (FORCE_ARRAY 'on', format json)", FORCE_ARRAY),
+        ("copy t (force_array) to stdout (force_array false, format json)", NO_FORCE_ARRAY),
+        ("copy t (force_array) from stdin (format json, encoding 'x')", "x"),
+    ] {
+        let Parsed::Sql { statement, .. } = only(text) else { panic!("{text}") };
+        let Statement::Copy { options, .. } = &*statement else { panic!("{text}") };
+        let found = options.iter().find_map(|option| match option {
+            CopyOption::Encoding(name) => Some(name.as_str()),
+            _ => None,
+        });
+        assert_eq!(found, Some(expected), "{text}");
     }
 }
 

@@ -16,31 +16,27 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use weft_format::{DataType, KeyCodec, Value};
+use weft_format::{DataType, KeyCodec, Result, Value};
 use weft_kernel::Engine;
 use weft_kernel::cache::PartitionCounters;
 use weft_kernel::lock::LockName;
 
+mod documents;
 mod nodes;
 mod scheduling;
 mod values;
 
 use crate::row::predicate_text;
 use crate::values::array_of;
-use values::{int, some_text, text};
-
-const BIGINT: DataType = DataType::BigInt;
-const BOOLEAN: DataType = DataType::Boolean;
-const DOUBLE: DataType = DataType::DoublePrecision;
-const TEXT: DataType = DataType::Text;
-
-/// Columns of a view.
-type Columns = &'static [(&'static str, DataType)];
+use values::{BIGINT, BOOLEAN, Columns, DOUBLE, TEXT, int, some_text, text};
 
 /// Makes the rows of a view.
 type MakeRows = fn(&Engine) -> Vec<Vec<Value>>;
 
-/// The views by name: columns, and what makes the rows.
+/// A view that reads files: columns, and what makes the rows of all tables, or of those of a name.
+const OF_FILES: (&str, Columns) = ("weft_document_paths", documents::COLUMNS);
+
+/// The other views by name: columns, and what makes the rows.
 const VIEWS: &[(&str, Columns, MakeRows)] = &[
     (
         "weft_indexes",
@@ -247,14 +243,15 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
 
 /// Whether a name is that of a view.
 pub fn is_view(name: &str) -> bool {
-    VIEWS.iter().any(|(known, ..)| *known == name)
+    name == OF_FILES.0 || VIEWS.iter().any(|(known, ..)| *known == name)
 }
 
 /// One view, over an engine.
 pub struct SystemView {
     name: &'static str,
     columns: Columns,
-    rows: MakeRows,
+    /// None: it reads files.
+    rows: Option<MakeRows>,
     schema: SchemaRef,
     engine: Arc<Engine>,
 }
@@ -262,7 +259,11 @@ pub struct SystemView {
 impl SystemView {
     /// The view of a name.
     pub fn find(name: &str, engine: &Arc<Engine>) -> Option<SystemView> {
-        let &(name, columns, rows) = VIEWS.iter().find(|(known, ..)| *known == name)?;
+        let (name, columns, rows) = match VIEWS.iter().find(|(known, ..)| *known == name) {
+            Some(&(name, columns, rows)) => (name, columns, Some(rows)),
+            None if name == OF_FILES.0 => (OF_FILES.0, OF_FILES.1, None),
+            None => return None,
+        };
         let fields: Vec<Field> =
             columns.iter().map(|(name, data_type)| Field::new(*name, data_type.arrow(), true)).collect();
         Some(SystemView { name, columns, rows, schema: Arc::new(Schema::new(fields)), engine: Arc::clone(engine) })
@@ -273,14 +274,23 @@ impl SystemView {
         &self.schema
     }
 
-    /// Its rows, as of now.
-    pub fn batch(&self) -> RecordBatch {
-        let rows = (self.rows)(&self.engine);
+    /// The column by which it makes some of its rows alone.
+    pub fn narrowed_by(&self) -> Option<&'static str> {
+        self.rows.is_none().then_some(documents::TABLE_NAME)
+    }
+
+    /// Its rows, as of now; `only` those whose [`SystemView::narrowed_by`] is that, if one is given.
+    pub fn batch(&self, only: Option<&str>) -> Result<RecordBatch> {
+        let rows = match self.rows {
+            Some(make) => make(&self.engine),
+            None => documents::paths(&self.engine, only)?,
+        };
         let arrays = self.columns.iter().enumerate().map(|(at, (_, data_type))| {
             let values: Vec<&Value> = rows.iter().map(|row| &row[at]).collect();
             array_of(values.into_iter(), *data_type)
         });
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect()).expect("the values are of the view's types")
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
+        Ok(batch.expect("the values are of the view's types"))
     }
 }
 

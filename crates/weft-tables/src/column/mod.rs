@@ -45,6 +45,7 @@ mod method;
 mod options;
 mod output;
 mod part;
+mod paths;
 pub mod payload;
 mod pick;
 mod publish;

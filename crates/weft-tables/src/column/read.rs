@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use weft_contract::{FieldTest, Fields, Newest, Read, Sample, ScanField, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{
+    FieldTest, Fields, Newest, Paths, Read, Sample, ScanField, ScanOutput, ScanRequest, TableStatistics,
+};
 use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 
 use super::layout::Site;
@@ -96,5 +98,9 @@ impl Fields for Store {
         tests: Vec<FieldTest>,
     ) -> Result<ScanOutput> {
         self.start_scan(schema, request, (fields, tests))
+    }
+
+    fn paths(&self, column: usize, block_count_max: usize, row_count_max: usize) -> Result<Paths> {
+        super::paths::paths(&self.layout().columns, column, block_count_max, row_count_max)
     }
 }
