@@ -51,6 +51,7 @@
 
 pub(crate) mod baton;
 mod content;
+mod cores;
 pub(crate) mod current;
 mod disk;
 mod faults;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::cores::OneCore;
 use super::disk::Disk;
 use super::machine::Machine;
 use super::random::Prng;
@@ -113,6 +114,7 @@ impl Simulation {
     pub fn run(&self, main: impl FnOnce(Env) + Send + 'static) -> RunEnd {
         let machine = &self.machine;
         assert!(!super::current::is_simulated(), "a simulation is run from outside of simulations");
+        let _core = OneCore::take();
         machine.scheduler.begin_run();
         let env = machine.env();
         let started = machine.start_thread("main", Box::new(move || main(env)));
