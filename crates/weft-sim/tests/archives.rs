@@ -3,7 +3,7 @@
 //!
 //! `WEFT_SIM_ARCHIVE_SEEDS` enlarges it; `WEFT_SIM_SEED=7` runs one seed.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_types)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

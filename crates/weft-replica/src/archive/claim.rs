@@ -3,14 +3,14 @@
 //! ```text
 //!   which database?     archive: database 9c01f2aa.., number 5e0a21bc..       another one's: refused
 //!   how far is it?      head 7-41, up to 81920        note: 7-41              go on
-//!                                                     note: 7-38              7-39 to 7-41 are in the log here, byte for byte
-//!                                                     no note, or not so      refused: copied, put back, or restored long ago
+//!                                                     note: 7-38              7-39 to 7-41 are in the log here, too
+//!                                                     no note, or not so      refused: copied, or put back
 //!   fence-8 created     head again: 7-41 still, or the same test once more
 //! ```
 //!
 //! 1. The fence is created before the head is read for the last time: what counted before that is read (archive 2).
-//! 2. Right behind that the first piece of the fence is made, an empty one: it says from where on this one goes on. In between
-//!    somebody who has lost the archive may make a piece; a restore may have it until then, as if it had counted.
+//! 2. Right behind that the first piece of the fence is made, an empty one: it says from where on this one goes on. In
+//!    between somebody who has lost the archive may make a piece; a restore may have it until then, as if it counted.
 //! 3. Who is refused after the fence was made has stopped the one before, too: nobody can tell the two apart.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An archive: backups in a store of objects, and the log that came after them, in pieces, a moment after it is durable.
+//! An archive: backups in a store of objects, and the log that came after them, a moment after it is durable.
 //!
 //! ```text
 //!   archive                        which database it is of, and a random number

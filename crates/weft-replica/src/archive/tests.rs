@@ -27,8 +27,8 @@ const KEYS: i64 = 120;
 
 type Before = Box<dyn Fn(&str, &str) -> io::Result<()> + Send + Sync>;
 
-/// A store in whose way a test may stand: asked before an operation (`get`, `put`, `create`, `list`, `delete`), and after
-/// one, as `after create`.
+/// A store in whose way a test may stand: asked before an operation (`get`, `put`, `create`, `list`, `delete`), and
+/// after one, as `after create`.
 struct Guarded {
     store: FileStore,
     before: Mutex<Option<Arc<Before>>>,

@@ -16,7 +16,7 @@ use super::directory::{LOCK_FILE, names};
 use super::list::{Backup, Entry};
 use super::place::BackupPlace;
 use super::restoring::Restoring;
-use super::shelf::Shelf;
+use super::shelf::{Shelf, fetch, in_backup, wrong_checksum};
 use crate::engine::directory::create_dir;
 use crate::files::{parse_file_name, parse_former_name};
 use crate::log::segment_start;
@@ -127,11 +127,6 @@ fn make_database(env: &Env, dir: &Path, written: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-pub(super) fn fetch(shelf: &dyn Shelf, dir: &Path, backup: &Backup, entry: &Entry) -> Result<()> {
-    let found = shelf.fetch(entry, &dir.join(&entry.name)).map_err(|error| in_backup(backup, error))?;
-    if found == entry.checksum { Ok(()) } else { Err(wrong_checksum(backup, entry)) }
-}
-
 /// Files that several threads fetch.
 struct Fetching {
     shelf: Arc<dyn Shelf>,
@@ -204,16 +199,4 @@ fn refuse_content(env: &Env, dir: &Path) -> Result<()> {
             Err(Error::new(Code::InvalidParameterValue, what).hint("restore into a new directory"))
         }
     }
-}
-
-fn wrong_checksum(backup: &Backup, entry: &Entry) -> Error {
-    in_backup(backup, Error::corrupt(format!("the file {} fails its checksum", entry.stored)))
-}
-
-fn in_backup(backup: &Backup, error: Error) -> Error {
-    if error.code() != Code::DataCorrupted {
-        return error;
-    }
-    Error::corrupt(format!("backup {} is damaged: {}", backup.number, error.message()))
-        .hint("restore another backup; `weft restore DEST --list` shows those that are there")
 }

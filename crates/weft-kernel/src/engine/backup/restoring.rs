@@ -1,7 +1,7 @@
 //! What is added to a backup while it is restored: log that came after it, and the files that this attaches.
 //!
 //! ```text
-//!   backup 3    log-...10000 up to offset 9216     add_log("log-...10000" from 8192)    1024 bytes compared, the rest added
+//!   backup 3    log-...10000 up to offset 9216     add_log("log-...10000" from 8192)    1024 bytes are compared
 //!                                                  add_log("log-...18200" from 0)       a new segment
 //!   raise_edits(57)    the log names edits of the manifest that came after the backup: it says so (ends 2)
 //! ```
@@ -18,8 +18,7 @@ use weft_format::{Error, Lsn, Result};
 
 use super::copy::write;
 use super::list::{Backup, Entry};
-use super::restore::fetch;
-use super::shelf::Shelf;
+use super::shelf::{Shelf, fetch};
 use crate::files::parse_file_name;
 use crate::log::{LogPart, SEGMENT_HEADER_BYTES, segment_path};
 use crate::manifest::ManifestSnapshot;
@@ -64,8 +63,8 @@ impl Restoring<'_> {
         fetch(&**self.shelf, self.dir, self.backup, file)
     }
 
-    /// Adds bytes of a segment of the log, at their offset in its file (restoring 1, 2). What ends at or before `known`,
-    /// up to where the backup has the log, is left out: it may lie before the backup's first segment.
+    /// Adds bytes of a segment of the log, at their offset in its file (restoring 1, 2). The backup has the log up to
+    /// `known`: what ends at or before that is left out, for it may lie before the backup's first segment.
     pub fn add_log(&mut self, known: Lsn, LogPart { segment, offset, bytes }: &LogPart) -> Result<()> {
         let unknown = || Error::corrupt(format!("{segment:?} is no segment of a log"));
         let (path, start) = segment_path(self.dir, segment).ok_or_else(unknown)?;

@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weft_format::Result;
+use weft_format::{Code, Error, Result};
 
 use super::list::{Backup, Entry};
 
@@ -53,4 +53,24 @@ pub(super) trait Taken {
     fn finish(&mut self, backup: &Backup, go_on: GoOn<'_>) -> Result<()>;
     /// Removes what no list names, after a failure.
     fn clean(&mut self);
+}
+
+/// Fetches a file of a backup into a directory, and tests its checksum.
+pub(super) fn fetch(shelf: &dyn Shelf, dir: &Path, backup: &Backup, entry: &Entry) -> Result<()> {
+    let found = shelf.fetch(entry, &dir.join(&entry.name)).map_err(|error| in_backup(backup, error))?;
+    if found == entry.checksum { Ok(()) } else { Err(wrong_checksum(backup, entry)) }
+}
+
+/// What is said of a file that is not as its list says.
+pub(super) fn wrong_checksum(backup: &Backup, entry: &Entry) -> Error {
+    in_backup(backup, Error::corrupt(format!("the file {} fails its checksum", entry.stored)))
+}
+
+/// An error, as one of a backup when something is damaged.
+pub(super) fn in_backup(backup: &Backup, error: Error) -> Error {
+    if error.code() != Code::DataCorrupted {
+        return error;
+    }
+    Error::corrupt(format!("backup {} is damaged: {}", backup.number, error.message()))
+        .hint("restore another backup; `weft restore DEST --list` shows those that are there")
 }
