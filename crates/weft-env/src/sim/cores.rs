@@ -2,7 +2,8 @@
 //!
 //! Of the threads of a simulation one runs at a time, and hands on to the next one. On one core that is a switch; from
 //! core to core it is a wake-up, which takes longer than what most of them do then. So while a simulation runs its
-//! threads stay on one core, another one than that of other simulations of the process. What they do is the same on any.
+//! threads stay on one core, another one than that of other simulations of the process. What they do is the same on
+//! any.
 
 /// Keeps the calling thread, and those that it starts, on one core until this is dropped; nothing where that cannot be.
 pub(crate) struct OneCore {

@@ -1,7 +1,7 @@
 //! Ships one span of the log: the files that it attaches, then its bytes in pieces.
 //!
 //! ```text
-//!   span 81920..98304, attaches t5-12     files-8-00000003/t5-12-...   piece 8-3 (more)   piece 8-4   no fence-9: counts
+//!   span 81920..98304, attaches t5-12   files-8-00000003/t5-12-...   piece 8-3 (more)   piece 8-4   no fence-9: counts
 //! ```
 
 use std::ops::Range;
