@@ -30,7 +30,9 @@ impl Engine {
     pub fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Arc<Engine>> {
         let archived_to = options.archived_to;
         let core = Arc::new(open::open(env, dir, methods, options)?);
-        core.log.keep_from(LogKeeper::Archive, archived_to);
+        if archived_to.is_some() {
+            core.log.keep_from(LogKeeper::Archive, archived_to);
+        }
         let engine = Arc::new(Engine::of(core));
         engine.keep_threads(threads::start(&engine.core)?);
         Ok(engine)

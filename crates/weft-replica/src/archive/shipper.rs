@@ -119,7 +119,9 @@ impl Archive {
     pub fn start(engine: &Arc<Engine>, store: Arc<dyn ObjectStore>, options: ArchiveOptions) -> Result<Archive> {
         let env = engine.env().clone();
         let kept_from = Archive::has_up_to(&env, engine.dir())?;
-        engine.keep_log_from(LogKeeper::Archive, kept_from);
+        if kept_from.is_some() {
+            engine.keep_log_from(LogKeeper::Archive, kept_from);
+        }
         let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
         let shared = Arc::new(Shared {
             env: env.clone(),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use weft_env::sync::Mutex;
@@ -19,8 +20,8 @@ use crate::faults;
 
 mod takeovers;
 
-/// How long a test waits for what must come.
-const LIMIT: Duration = Duration::from_secs(30);
+/// How long a test waits for what must come, seconds; fewer with a fault, for then it may not.
+static LIMIT_SECONDS: AtomicU64 = AtomicU64::new(30);
 /// Tables, each by another method.
 const TABLES: [&str; 3] = ["column", "row", "lineage"];
 const KEYS: i64 = 120;
@@ -220,9 +221,10 @@ fn tidy_up(engine: &Arc<Engine>) {
 }
 
 fn until(what: &str, mut test: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LIMIT;
+    let limit = Duration::from_secs(LIMIT_SECONDS.load(Ordering::Relaxed));
+    let deadline = Instant::now() + limit;
     while !test() {
-        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}");
+        assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -296,10 +298,10 @@ fn a_base_begins_within_a_span() {
     shipped(&engine, &archive);
     for round in 0..4 {
         // Nothing is shipped while much is written, and a base is due; then all at once.
-        let held = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let held = Arc::new(AtomicBool::new(true));
         let is_held = held.clone();
         bench.store.before(move |operation, name| match operation {
-            "create" if name.starts_with("piece-") && is_held.load(std::sync::atomic::Ordering::Acquire) => {
+            "create" if name.starts_with("piece-") && is_held.load(Ordering::Acquire) => {
                 Err(io::Error::other("not now"))
             }
             _ => Ok(()),
@@ -310,7 +312,7 @@ fn a_base_begins_within_a_span() {
         tidy_up(&engine);
         let made = engine.backup_to_go_on(weft_kernel::BackupPlace::Objects(bench.store()), None).unwrap();
         (0..10).for_each(|k| put(&engine, k, round * 1000 + 200 + k).unwrap());
-        held.store(false, std::sync::atomic::Ordering::Release);
+        held.store(false, Ordering::Release);
         shipped(&engine, &archive);
         let store = bench.store();
         let head = chain::read_head(&*store).unwrap().unwrap();
@@ -449,8 +451,8 @@ fn a_store_in_trouble_is_in_nobodys_way() {
     load(&engine, 60..80);
     tidy_up(&engine);
     until("it is told", || archive.status().phase == ArchivePhase::Waiting);
-    let count = std::sync::atomic::AtomicU64::new(0);
-    bench.store.before(move |_, _| match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 3 {
+    let count = AtomicU64::new(0);
+    bench.store.before(move |_, _| match count.fetch_add(1, Ordering::Relaxed) % 3 {
         0 => Err(io::Error::other("one of three")),
         _ => Ok(()),
     });
@@ -549,6 +551,7 @@ fn missing_and_damaged_pieces_are_named() {
 #[test]
 #[ignore = "run apart by planted_faults_are_caught_apart"]
 fn planted_faults_of_archives_are_caught() {
+    LIMIT_SECONDS.store(4, Ordering::Relaxed);
     let caught = |fault: Fault, body: fn()| {
         plant(Some(fault));
         let found = std::panic::catch_unwind(body).is_err();
