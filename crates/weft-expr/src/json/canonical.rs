@@ -9,31 +9,44 @@ use super::scan::{items, members, unquoted, validate};
 const WHOLE_DIGITS_MAX: i64 = 131_072;
 const FRACTION_DIGITS_MAX: i64 = 16_383;
 
+/// Bytes of all numbers of a document, as of PostgreSQL's documents: with exponents they are written in a few.
+const NUMBER_BYTES_MAX: usize = 256 << 20;
+
 /// The canonical text of a JSON text.
 pub fn canonical(text: &str) -> Result<String> {
     validate(text)?;
-    value(text.trim_matches([' ', '\t', '\n', '\r']))
+    let mut left = NUMBER_BYTES_MAX;
+    value(text.trim_matches([' ', '\t', '\n', '\r']), &mut left)
 }
 
-fn value(text: &str) -> Result<String> {
+/// `left`: so many bytes numbers may still have.
+fn value(text: &str, left: &mut usize) -> Result<String> {
     match text.as_bytes()[0] {
         b'{' => {
             let mut canonical = Vec::new();
             for (key, member) in members(text)?.unwrap_or_default() {
-                canonical.push((key, value(member)?));
+                canonical.push((key, value(member, left)?));
             }
             Ok(object_text(canonical))
         }
         b'[' => {
             let elements = items(text)?.unwrap_or_default();
-            Ok(array_text(elements.into_iter().map(value).collect::<Result<Vec<_>>>()?.iter().map(String::as_str)))
+            let elements = elements.into_iter().map(|element| value(element, left)).collect::<Result<Vec<_>>>()?;
+            Ok(array_text(elements.iter().map(String::as_str)))
         }
         b'"' => {
             let mut out = String::with_capacity(text.len());
             quote(&unquoted(text)?, &mut out);
             Ok(out)
         }
-        b'-' | b'0'..=b'9' => number(text),
+        b'-' | b'0'..=b'9' => {
+            let number = number(text)?;
+            *left = left.checked_sub(number.len()).ok_or_else(|| {
+                let message = format!("the numbers of a document have more than {} MiB", NUMBER_BYTES_MAX >> 20);
+                Error::new(Code::ProgramLimit, message).hint("keep numbers with large exponents as texts")
+            })?;
+            Ok(number)
+        }
         _ => Ok(text.to_owned()),
     }
 }

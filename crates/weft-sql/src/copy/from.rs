@@ -200,15 +200,15 @@ impl Input<'_> {
                 if !reader.next(value, &mut self.record.line)? {
                     return Ok(None);
                 }
-                self.read_object(builders, value, context)?;
-                Ok(Some(value.len()))
+                let made = self.read_object(builders, value, context)?;
+                Ok(Some(value.len().max(made)))
             }
             Rows::Documents(reader, value) => {
                 if !reader.next(value, &mut self.record.line)? {
                     return Ok(None);
                 }
-                self.read_document(builders, value, context.local)?;
-                Ok(Some(value.len()))
+                let made = self.read_document(builders, value, context.local)?;
+                Ok(Some(value.len().max(made)))
             }
         }
     }

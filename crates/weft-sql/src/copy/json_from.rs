@@ -26,7 +26,8 @@ impl Input<'_> {
         builders: &mut [ColumnBuilder],
         found: &[u8],
         context: &StatementContext<'_>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
+        let mut made = 0;
         let object = self.json(found)?;
         json::validate(object).map_err(|error| self.located(&error, None))?;
         let Some(members) = json::members(object).map_err(|error| self.located(&error, None))? else {
@@ -41,26 +42,31 @@ impl Input<'_> {
         for (&ordinal, value) in self.ordinals.iter().zip(values) {
             let column = &self.shape.columns()[ordinal];
             match value {
-                Some(value) => read(&mut builders[ordinal], value, column.data_type, context.local)
-                    .map_err(|error| self.located(&error, Some(&column.name)))?,
+                Some(value) => {
+                    made += read(&mut builders[ordinal], value, column.data_type, context.local)
+                        .map_err(|error| self.located(&error, Some(&column.name)))?;
+                }
                 None => {
                     let eval = &context.eval_context();
                     builders[ordinal].append(self.shape.default_value(context.txn, ordinal, eval)?);
                 }
             }
         }
-        Ok(())
+        Ok(made)
     }
 
-    /// A row with the document at hand.
-    pub(super) fn read_document(&self, builders: &mut [ColumnBuilder], found: &[u8], local: &Local) -> Result<()> {
+    /// A row with the document at hand; so many bytes of text it has become.
+    pub(super) fn read_document(&self, builders: &mut [ColumnBuilder], found: &[u8], local: &Local) -> Result<usize> {
         let document = self.json(found)?;
+        let mut made = 0;
         for &ordinal in self.ordinals {
             let column = &self.shape.columns()[ordinal];
             let value = text::parse(document, column.data_type, local);
-            builders[ordinal].append(value.map_err(|error| self.located(&error, Some(&column.name)))?);
+            let value = value.map_err(|error| self.located(&error, Some(&column.name)))?;
+            made += text_bytes(&value);
+            builders[ordinal].append(value);
         }
-        Ok(())
+        Ok(made)
     }
 
     fn json<'v>(&self, found: &'v [u8]) -> Result<&'v str> {
@@ -78,12 +84,22 @@ impl Input<'_> {
     }
 }
 
-/// Appends a member to a column of a type (2).
-fn read(builder: &mut ColumnBuilder, found: &str, to: DataType, local: &Local) -> Result<()> {
+/// Bytes of a text; numbers of documents may be much longer than they were written.
+fn text_bytes(value: &Value) -> usize {
+    if let Value::Text(text) = value { text.len() } else { 0 }
+}
+
+/// Appends a member to a column of a type (2); so many bytes of text a document has become.
+fn read(builder: &mut ColumnBuilder, found: &str, to: DataType, local: &Local) -> Result<usize> {
     let kind = json::kind(found);
     match to {
         _ if kind == "null" => builder.append(Value::Null),
-        DataType::Json | DataType::Jsonb => builder.append(text::parse(found, to, local)?),
+        DataType::Json | DataType::Jsonb => {
+            let value = text::parse(found, to, local)?;
+            let made = text_bytes(&value);
+            builder.append(value);
+            return Ok(made);
+        }
         DataType::Array(element) if kind != "string" => {
             let Some(items) = json::items(found)? else {
                 let error =
@@ -98,7 +114,7 @@ fn read(builder: &mut ColumnBuilder, found: &str, to: DataType, local: &Local) -
         _ if kind == "string" => builder.read(&json::unquoted(found)?, local)?,
         _ => builder.read(found, local)?,
     }
-    Ok(())
+    Ok(0)
 }
 
 fn element_value(found: &str, to: DataType, local: &Local) -> Result<Value> {

@@ -14,7 +14,7 @@ use weft_format::{Code, Error, Result};
 use super::source::Source;
 
 /// Bytes of one value. The rows of a batch, and their canonical form, take several times as many.
-const VALUE_BYTES_MAX: usize = 256 << 20;
+const VALUE_BYTES_MAX: usize = 16 << 20;
 
 /// Where the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,11 +131,13 @@ impl<'a> JsonReader<'a> {
         self.place = Place::Array;
         if end == b']' {
             self.place = Place::End;
-            self.blanks()?;
-            if self.peek()?.is_some() {
+            // Only a line that ends the input may follow it (json lines 3).
+            let (mut rest, mut at) = (Vec::new(), self.line);
+            if self.next_line(&mut rest, &mut at)? {
                 let hint = "write one array, or one object a line";
-                return Err(self.bad("something follows the array", hint, self.line));
+                return Err(self.bad("something follows the array", hint, at));
             }
+            self.place = Place::End;
         }
         Ok(!is_empty)
     }
@@ -278,6 +280,7 @@ mod tests {
         assert_eq!(shown("[1,\n,2]", true), "an element of the array is missing (STDIN, line 2)");
         assert_eq!(shown("[1\n,2", true), "the array does not end (STDIN, line 2)");
         assert_eq!(shown("[1]\n[2]", true), "something follows the array (STDIN, line 2)");
+        assert_eq!(shown("[1]\n\\.\n[2]", true), "1:1 ");
     }
 
     #[test]

@@ -121,6 +121,15 @@ pub(super) fn check_columns(work: &Work<'_>, table: &ObjectName, columns: &[Iden
     work.permit.check(&needs)
 }
 
+/// Tests the rights that the defaults of a table's columns need.
+pub(super) fn check_defaults(work: &Work<'_>, table: &ObjectName) -> Result<()> {
+    let sql = format!("INSERT INTO {table} DEFAULT VALUES");
+    let Some(Parsed::Sql { statement, .. }) = parse(&sql)?.pop() else { return Ok(()) };
+    let mut needs = work.permit.needs(work.txn, &statement)?;
+    needs.relations.retain(|need| need.word == "sequence");
+    work.permit.check(&needs)
+}
+
 /// A role that a session becomes: its number and name; none: an embedded session's own.
 type Becomes = (Option<u32>, String);
 

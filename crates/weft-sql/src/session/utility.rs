@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterIndexOperation, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset,
-    Set, Statement, UnaryOperator, Value as SqlValue,
+    AlterIndexOperation, CopyOption, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName,
+    ObjectType, Reset, Set, Statement, UnaryOperator, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::sched::SchedulerMode;
@@ -169,7 +169,7 @@ impl Work<'_> {
 
 /// Tests what COPY needs: of the table and its columns, of the query, of the server's files.
 fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
-    let Statement::Copy { source, to, target, .. } = statement else { return Ok(()) };
+    let Statement::Copy { source, to, target, options, .. } = statement else { return Ok(()) };
     if work.permit.is_superuser() {
         return Ok(());
     }
@@ -188,7 +188,10 @@ fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
         CopySource::Query(query) => work.permit.check_statement(work.txn, &Statement::Query(query.clone())).map(|_| ()),
         CopySource::Table { table_name, columns } => {
             let right = if *to { "SELECT" } else { "INSERT" };
-            rights::check_columns(work, table_name, columns, right)
+            rights::check_columns(work, table_name, columns, right)?;
+            // A line of JSON that lacks a column takes its default.
+            let is_json = |option: &CopyOption| matches!(option, CopyOption::Format(form) if form.value.to_ascii_lowercase().starts_with("json"));
+            if !to && options.iter().any(is_json) { rights::check_defaults(work, table_name) } else { Ok(()) }
         }
     }
 }
