@@ -190,7 +190,9 @@ fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
             let right = if *to { "SELECT" } else { "INSERT" };
             rights::check_columns(work, table_name, columns, right)?;
             // A line of JSON that lacks a column takes its default.
-            let is_json = |option: &CopyOption| matches!(option, CopyOption::Format(form) if form.value.to_ascii_lowercase().starts_with("json"));
+            let is_form_of_json = |name: &str| name.to_ascii_lowercase().starts_with("json");
+            let is_json =
+                |option: &CopyOption| matches!(option, CopyOption::Format(form) if is_form_of_json(&form.value));
             if !to && options.iter().any(is_json) { rights::check_defaults(work, table_name) } else { Ok(()) }
         }
     }
