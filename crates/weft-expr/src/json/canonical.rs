@@ -9,8 +9,8 @@ use super::scan::{items, members, unquoted, validate};
 const WHOLE_DIGITS_MAX: i64 = 131_072;
 const FRACTION_DIGITS_MAX: i64 = 16_383;
 
-/// Bytes of all numbers of a document, as of PostgreSQL's documents: with exponents they are written in a few.
-const NUMBER_BYTES_MAX: usize = 256 << 20;
+/// Bytes of all numbers of a document: with exponents they are written in a few.
+const NUMBER_BYTES_MAX: usize = 64 << 20;
 
 /// The canonical text of a JSON text.
 pub fn canonical(text: &str) -> Result<String> {
