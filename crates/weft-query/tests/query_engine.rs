@@ -361,7 +361,7 @@ fn copy_names_the_line_and_column_of_a_mistake() {
         (b"1,a,1\n2,\xff,2\n", "22021", "line 2, column v"),
         (b"1,a,1\n,b,2\n", "23502", "k"),
         (b"1,a,1\n1,b,2\n", "23505", "1"),
-        (b"1,a,1\n2,b,99\n", "23514", "row 2"),
+        (b"1,a,1\n2,b,99\n", "23514", "line 2"),
         (b"1,a,99999999999\n", "22003", "line 1, column w"),
     ];
     for (content, state, place) in cases {
