@@ -45,6 +45,10 @@ pub(crate) fn restore(mut arguments: Arguments) -> Result<(), Failure> {
     };
     let (list, check) = (arguments.flag("--list"), arguments.flag("--check"));
     let until = arguments.option("--until")?.map(|text| moment(&text)).transpose()?;
+    if until.is_some() && (number.is_some() || list || check) {
+        let what = "--until is of an archive, and goes with none of --backup, --list and --check";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     let usage = |what: &str| Failure::Usage(format!("restore needs {what}"));
     let dest = place(&arguments.word().ok_or_else(|| usage("the place of the backups"))?);
     if list || check {

@@ -53,7 +53,8 @@ pub struct ArchiveSummary {
 
 fn no_base(store: &dyn ObjectStore) -> Error {
     let what = format!("the archive in {} has no base yet", store.place());
-    Error::new(Code::UndefinedObject, what).hint("its server makes one; wait until weft_archive shows its number")
+    let hint = "its server makes one: weft_archive shows its number then; `--backup N` restores a backup that is there";
+    Error::new(Code::UndefinedObject, what).hint(hint)
 }
 
 /// What an archive has; none: no piece yet.

@@ -74,7 +74,7 @@ impl Default for ArchiveOptions {
 struct Shared {
     env: Env,
     status: Mutex<ArchiveStatus>,
-    /// Everything that was durable at this moment was shipped; 0: nothing was.
+    /// Everything that was durable at this moment was shipped, behind a base; none: that was never so.
     caught_up: Mutex<Option<u64>>,
     stop: AtomicBool,
     /// The thread that ships has panicked.
