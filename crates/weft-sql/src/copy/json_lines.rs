@@ -11,7 +11,7 @@
 
 use weft_format::{Code, Error, Result};
 
-use super::source::Source;
+use super::source::{Source, Steps};
 
 /// Bytes of one value. The rows of a batch, and their canonical form, take several times as many.
 const VALUE_BYTES_MAX: usize = 16 << 20;
@@ -31,10 +31,7 @@ enum Place {
 
 /// Reads values one after the other.
 pub(super) struct JsonReader<'a> {
-    source: Source<'a>,
-    buffer: Vec<u8>,
-    at: usize,
-    ended: bool,
+    steps: Steps<'a>,
     line: u64,
     place: Place,
     value_bytes_max: usize,
@@ -46,13 +43,7 @@ impl<'a> JsonReader<'a> {
     pub(super) fn new(source: Source<'a>, may_be_array: bool) -> Result<JsonReader<'a>> {
         let place = if may_be_array { Place::Start } else { Place::Lines };
         let value_bytes_max = VALUE_BYTES_MAX;
-        let mut reader =
-            JsonReader { source, buffer: Vec::new(), at: 0, ended: false, line: 1, place, value_bytes_max };
-        reader.fill()?;
-        if reader.buffer.starts_with(&[0xef, 0xbb, 0xbf]) {
-            reader.at = 3;
-        }
-        Ok(reader)
+        Ok(JsonReader { steps: Steps::new(source)?, line: 1, place, value_bytes_max })
     }
 
     /// Reads the next value into `value`, and the line of the input at which it starts; false at the end.
@@ -61,8 +52,8 @@ impl<'a> JsonReader<'a> {
         if self.place == Place::Start {
             self.blanks()?;
             self.place = Place::Lines;
-            if self.peek()? == Some(b'[') {
-                self.at += 1;
+            if self.steps.peek()? == Some(b'[') {
+                self.steps.at += 1;
                 self.place = Place::ArrayStart;
             }
         }
@@ -76,11 +67,11 @@ impl<'a> JsonReader<'a> {
     fn next_line(&mut self, value: &mut Vec<u8>, line: &mut u64) -> Result<bool> {
         self.blanks()?;
         *line = self.line;
-        while self.peek()?.is_some() {
-            let rest = &self.buffer[self.at..];
+        while self.steps.peek()?.is_some() {
+            let rest = &self.steps.buffer[self.steps.at..];
             let end = rest.iter().position(|&byte| byte == b'\n');
             value.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
-            self.at += end.unwrap_or(rest.len());
+            self.steps.at += end.unwrap_or(rest.len());
             self.limit(value, *line)?;
             if end.is_some() {
                 break;
@@ -90,7 +81,7 @@ impl<'a> JsonReader<'a> {
         if value == b"\\." {
             self.place = Place::End;
             // A client's messages are taken to their end.
-            while self.fill()? {}
+            while self.steps.fill()? {}
             return Ok(false);
         }
         Ok(!value.is_empty())
@@ -101,14 +92,14 @@ impl<'a> JsonReader<'a> {
         *line = self.line;
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         let end = loop {
-            let Some(byte) = self.peek()? else {
+            let Some(byte) = self.steps.peek()? else {
                 return Err(self.bad(
                     "the array does not end",
                     "it ends with a bracket behind its last element",
                     *line,
                 ));
             };
-            self.at += 1;
+            self.steps.at += 1;
             match byte {
                 b'\n' => self.line += 1,
                 _ if escaped => escaped = false,
@@ -144,29 +135,11 @@ impl<'a> JsonReader<'a> {
 
     /// Passes over what is blank in JSON.
     fn blanks(&mut self) -> Result<()> {
-        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.peek()? {
+        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.steps.peek()? {
             self.line += u64::from(byte == b'\n');
-            self.at += 1;
+            self.steps.at += 1;
         }
         Ok(())
-    }
-
-    /// Reads on; false at the end of the source.
-    fn fill(&mut self) -> Result<bool> {
-        if self.ended {
-            return Ok(false);
-        }
-        self.buffer.clear();
-        self.at = 0;
-        self.ended = !self.source.read(&mut self.buffer)?;
-        Ok(!self.ended)
-    }
-
-    fn peek(&mut self) -> Result<Option<u8>> {
-        if self.at == self.buffer.len() && !self.fill()? {
-            return Ok(None);
-        }
-        Ok(Some(self.buffer[self.at]))
     }
 
     fn limit(&self, value: &[u8], line: u64) -> Result<()> {
@@ -174,12 +147,12 @@ impl<'a> JsonReader<'a> {
             return Ok(());
         }
         let most = self.value_bytes_max >> 20;
-        let message = format!("the value at line {line} of {} is larger than {most} MiB", self.source.name());
+        let message = format!("the value at line {line} of {} is larger than {most} MiB", self.steps.source.name());
         Err(Error::new(Code::ProgramLimit, message).hint("write one value a line, and its parts as rows of their own"))
     }
 
     fn bad(&self, what: &str, hint: &str, line: u64) -> Error {
-        Error::new(Code::BadCopyFormat, format!("{what} ({}, line {line})", self.source.name())).hint(hint)
+        Error::new(Code::BadCopyFormat, format!("{what} ({}, line {line})", self.steps.source.name())).hint(hint)
     }
 }
 

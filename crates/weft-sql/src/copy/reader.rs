@@ -14,7 +14,7 @@ use std::sync::Arc;
 use weft_format::{Code, Error, Result};
 
 use super::options::{CopyOptions, Form};
-use super::source::Source;
+use super::source::{Source, Steps};
 
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
@@ -118,12 +118,9 @@ impl Record {
 
 /// Reads records one after the other.
 pub(super) struct Reader<'a> {
-    source: Source<'a>,
+    steps: Steps<'a>,
     options: CopyOptions,
     null: Arc<str>,
-    buffer: Vec<u8>,
-    at: usize,
-    ended: bool,
     line: u64,
 }
 
@@ -131,36 +128,13 @@ impl<'a> Reader<'a> {
     /// A reader at the start of its source; a byte order mark is passed over.
     pub(super) fn new(source: Source<'a>, options: &CopyOptions) -> Result<Reader<'a>> {
         let (options, null) = (options.clone(), options.null.as_str().into());
-        let mut reader = Reader { source, options, null, buffer: Vec::new(), at: 0, ended: false, line: 1 };
-        reader.fill()?;
-        if reader.buffer.starts_with(&[0xef, 0xbb, 0xbf]) {
-            reader.at = 3;
-        }
-        Ok(reader)
-    }
-
-    /// Reads on; false at the end of the source.
-    fn fill(&mut self) -> Result<bool> {
-        if self.ended {
-            return Ok(false);
-        }
-        self.buffer.clear();
-        self.at = 0;
-        self.ended = !self.source.read(&mut self.buffer)?;
-        Ok(!self.ended)
-    }
-
-    fn peek(&mut self) -> Result<Option<u8>> {
-        if self.at == self.buffer.len() && !self.fill()? {
-            return Ok(None);
-        }
-        Ok(Some(self.buffer[self.at]))
+        Ok(Reader { steps: Steps::new(source)?, options, null, line: 1 })
     }
 
     /// Reads the next record; false at the end of the input.
     pub(super) fn next(&mut self, record: &mut Record) -> Result<bool> {
         record.clear(self.line);
-        if self.peek()?.is_none() {
+        if self.steps.peek()?.is_none() {
             return Ok(false);
         }
         match self.options.form {
@@ -172,8 +146,8 @@ impl<'a> Reader<'a> {
         }
         if record.is_end() {
             // What follows is not read as rows, but a client's messages are taken to their end.
-            while self.fill()? {}
-            self.at = self.buffer.len();
+            while self.steps.fill()? {}
+            self.steps.at = self.steps.buffer.len();
             return Ok(false);
         }
         Ok(true)
@@ -184,19 +158,19 @@ impl<'a> Reader<'a> {
         let (mut start, mut quoted) = (0, false);
         loop {
             self.take_plain(record)?;
-            let Some(byte) = self.peek()? else {
+            let Some(byte) = self.steps.peek()? else {
                 record.end_field(&mut start, &mut quoted, &null);
                 return Ok(());
             };
-            self.at += 1;
+            self.steps.at += 1;
             if byte == self.options.quote {
                 quoted = true;
                 self.take_quoted(record)?;
             } else if byte == self.options.delimiter {
                 record.end_field(&mut start, &mut quoted, &null);
             } else {
-                if byte == b'\r' && self.peek()? == Some(b'\n') {
-                    self.at += 1;
+                if byte == b'\r' && self.steps.peek()? == Some(b'\n') {
+                    self.steps.at += 1;
                 }
                 self.line += 1;
                 record.end_field(&mut start, &mut quoted, &null);
@@ -210,15 +184,15 @@ impl<'a> Reader<'a> {
         let null = Arc::clone(&self.null);
         let (mut start, mut raw) = (0, Raw::default());
         loop {
-            let rest = &self.buffer[self.at..];
+            let rest = &self.steps.buffer[self.steps.at..];
             let delimiter = self.options.delimiter;
             let special = |&byte: &u8| byte == delimiter || matches!(byte, b'\\' | b'\n' | b'\r');
             let plain = rest.iter().position(special).unwrap_or(rest.len());
             record.bytes.extend_from_slice(&rest[..plain]);
             raw.plain(&rest[..plain], &null);
-            self.at += plain;
+            self.steps.at += plain;
             self.limit(record)?;
-            let Some(byte) = self.peek()? else {
+            let Some(byte) = self.steps.peek()? else {
                 record.end_raw(&mut start, &mut raw, &null);
                 return Ok(());
             };
@@ -226,13 +200,13 @@ impl<'a> Reader<'a> {
                 // The buffer was filled again in the middle of a field.
                 continue;
             }
-            self.at += 1;
+            self.steps.at += 1;
             match byte {
                 b'\\' => self.escaped(record, &mut raw, &null)?,
                 byte if byte == delimiter => record.end_raw(&mut start, &mut raw, &null),
                 byte => {
-                    if byte == b'\r' && self.peek()? == Some(b'\n') {
-                        self.at += 1;
+                    if byte == b'\r' && self.steps.peek()? == Some(b'\n') {
+                        self.steps.at += 1;
                     }
                     self.line += 1;
                     record.end_raw(&mut start, &mut raw, &null);
@@ -245,12 +219,12 @@ impl<'a> Reader<'a> {
     /// What stands behind a backslash: `\b \f \n \r \t \v`, up to three octal or two hexadecimal digits, any other as
     /// it is.
     fn escaped(&mut self, record: &mut Record, raw: &mut Raw, null: &str) -> Result<()> {
-        let Some(byte) = self.peek()? else {
+        let Some(byte) = self.steps.peek()? else {
             record.bytes.push(b'\\');
             raw.plain(b"\\", null);
             return Ok(());
         };
-        self.at += 1;
+        self.steps.at += 1;
         raw.plain(&[b'\\', byte], null);
         let value = match byte {
             b'b' => 8,
@@ -260,7 +234,7 @@ impl<'a> Reader<'a> {
             b't' => b'\t',
             b'v' => 11,
             b'0'..=b'7' => return self.digits(record, u32::from(byte - b'0'), 8, 2),
-            b'x' if self.peek()?.is_some_and(|next| next.is_ascii_hexdigit()) => {
+            b'x' if self.steps.peek()?.is_some_and(|next| next.is_ascii_hexdigit()) => {
                 return self.digits(record, 0, 16, 2);
             }
             // `\.` alone on its line is told by what the line is in the end.
@@ -283,8 +257,8 @@ impl<'a> Reader<'a> {
     fn digits(&mut self, record: &mut Record, first: u32, base: u32, most: usize) -> Result<()> {
         let mut value = first;
         for _ in 0..most {
-            let Some(digit) = self.peek()?.and_then(|byte| char::from(byte).to_digit(base)) else { break };
-            self.at += 1;
+            let Some(digit) = self.steps.peek()?.and_then(|byte| char::from(byte).to_digit(base)) else { break };
+            self.steps.at += 1;
             value = value * base + digit;
         }
         record.bytes.push(value as u8);
@@ -294,7 +268,7 @@ impl<'a> Reader<'a> {
     /// Takes bytes up to a delimiter, quote, line end, or the end of the file.
     fn take_plain(&mut self, record: &mut Record) -> Result<()> {
         loop {
-            let rest = &self.buffer[self.at..];
+            let rest = &self.steps.buffer[self.steps.at..];
             let special = |&byte: &u8| {
                 byte == self.options.delimiter || byte == self.options.quote || byte == b'\n' || byte == b'\r'
             };
@@ -303,12 +277,12 @@ impl<'a> Reader<'a> {
             self.limit(record)?;
             match plain {
                 Some(n) => {
-                    self.at += n;
+                    self.steps.at += n;
                     return Ok(());
                 }
                 None => {
-                    self.at = self.buffer.len();
-                    if !self.fill()? {
+                    self.steps.at = self.steps.buffer.len();
+                    if !self.steps.fill()? {
                         return Ok(());
                     }
                 }
@@ -320,15 +294,16 @@ impl<'a> Reader<'a> {
     fn take_quoted(&mut self, record: &mut Record) -> Result<()> {
         let (quote, escape) = (self.options.quote, self.options.escape);
         loop {
-            let Some(byte) = self.peek()? else {
-                let message = format!("unterminated CSV quoted field in {}, line {}", self.source.name(), record.line);
+            let Some(byte) = self.steps.peek()? else {
+                let message =
+                    format!("unterminated CSV quoted field in {}, line {}", self.steps.source.name(), record.line);
                 return Err(Error::new(Code::BadCopyFormat, message).hint("close the quote, or double a quote in text"));
             };
-            self.at += 1;
+            self.steps.at += 1;
             if byte == escape {
-                let next = self.peek()?;
+                let next = self.steps.peek()?;
                 if let Some(next) = next.filter(|&next| next == quote || next == escape) {
-                    self.at += 1;
+                    self.steps.at += 1;
                     record.bytes.push(next);
                     continue;
                 }
@@ -350,7 +325,8 @@ impl<'a> Reader<'a> {
         if record.bytes.len() <= RECORD_BYTES_MAX {
             return Ok(());
         }
-        let message = format!("the record at line {} of {} is larger than 1 GiB", record.line, self.source.name());
+        let message =
+            format!("the record at line {} of {} is larger than 1 GiB", record.line, self.steps.source.name());
         Err(Error::new(Code::ProgramLimit, message).hint("check that the input is what FORMAT says"))
     }
 }

@@ -11,6 +11,46 @@ use crate::session::{Client, CopyFormat};
 
 const STEP_BYTES: usize = 1 << 20;
 
+/// A source, and the step of it that is read.
+pub(super) struct Steps<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) buffer: Vec<u8>,
+    /// Where in the buffer the next byte is.
+    pub(super) at: usize,
+    ended: bool,
+}
+
+impl<'a> Steps<'a> {
+    /// The first step; a byte order mark is passed over.
+    pub(super) fn new(source: Source<'a>) -> Result<Steps<'a>> {
+        let mut steps = Steps { source, buffer: Vec::new(), at: 0, ended: false };
+        steps.fill()?;
+        if steps.buffer.starts_with(&[0xef, 0xbb, 0xbf]) {
+            steps.at = 3;
+        }
+        Ok(steps)
+    }
+
+    /// Reads on; false at the end of the source.
+    pub(super) fn fill(&mut self) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        self.buffer.clear();
+        self.at = 0;
+        self.ended = !self.source.read(&mut self.buffer)?;
+        Ok(!self.ended)
+    }
+
+    /// The next byte, which stays the next; none at the end.
+    pub(super) fn peek(&mut self) -> Result<Option<u8>> {
+        if self.at == self.buffer.len() && !self.fill()? {
+            return Ok(None);
+        }
+        Ok(Some(self.buffer[self.at]))
+    }
+}
+
 /// Bytes, in large steps.
 pub(super) enum Source<'a> {
     /// A file, and how far it was read.
