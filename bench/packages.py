@@ -7,7 +7,7 @@ import sys
 
 VENV = os.path.join(os.path.dirname(os.path.abspath(__file__)), ".venv")
 # What is compared with, and what is run, has a fixed version; some packages have other names than their modules.
-VERSIONS = {"duckdb": "duckdb==2.0.0", "sqlalchemy": "sqlalchemy==2.1.9", "psycopg": "psycopg[binary]==3.3.4",
+VERSIONS = {"duckdb": "duckdb==2.0.0", "chdb": "chdb==4.4.0", "sqlalchemy": "sqlalchemy==2.1.9", "psycopg": "psycopg[binary]==3.3.4",
             "psycopg2": "psycopg2-binary==2.9.13", "django": "django==5.2.19", "pytest_timeout": "pytest-timeout"}
 
 

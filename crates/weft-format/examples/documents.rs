@@ -11,6 +11,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use weft_env::File;
 use weft_env::sync::Mutex;
 use weft_format::document::shapes::{Shape, Shapes};
@@ -135,13 +137,15 @@ fn main() {
         );
         if shape == Shape::Sensors {
             let steps = vec![FieldStep::Key("readings".into()), FieldStep::Index(0), FieldStep::Key("temp".into())];
-            let path = FieldPath { steps, data_type: DataType::DoublePrecision };
+            let path = FieldPath::new(steps, DataType::DoublePrecision);
             let first =
                 scan(&as_columns, |block| drop(as_columns.field(&NoCache, (1, block), &path, None).expect("read")));
+            let steps = vec![FieldStep::Key("readings".into()), FieldStep::Elements, FieldStep::Key("temp".into())];
+            let elements = FieldPath::new(steps, DataType::DoublePrecision);
             let mut greatest = f64::MIN;
             let unnested = scan(&as_columns, |block| {
-                let found = as_columns.element_numbers(&NoCache, (1, block), &["readings"], &["temp"]).expect("read");
-                let numbers = found.expect("readings are numbers").values;
+                let found = as_columns.field(&NoCache, (1, block), &elements, None).expect("read").array;
+                let numbers = found.as_list::<i32>().values().as_primitive::<Float64Type>();
                 greatest = numbers.values().iter().copied().fold(greatest, f64::max);
             });
             println!("         readings[0].temp: {first:.1} ms; max of all readings ({greatest}): {unnested:.1} ms");

@@ -29,6 +29,7 @@ use weft_kernel::table::ScanField;
 
 use super::routines::step_into_document;
 use super::scan::WeftScanExec;
+use super::typed_fields::{FieldPart, Part, part_of};
 use super::types::value_of;
 
 /// The type of a path of several steps.
@@ -111,20 +112,26 @@ fn read_by(projection: &ProjectionExec, scan: &WeftScanExec) -> Result<Option<Ar
 pub(super) fn field_of(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, FieldPath)> {
     let mut steps: Vec<FieldStep> = Vec::new();
     let mut at = expr;
-    let mut data_type = None;
+    let (mut data_type, mut unless) = (None, None);
     loop {
         if let Some(column) = at.downcast_ref::<Column>() {
             steps.reverse();
-            return Some((column.index(), FieldPath { steps, data_type: data_type? }));
+            return Some((column.index(), FieldPath { steps, data_type: data_type?, unless }));
         }
         let call = at.downcast_ref::<ScalarFunctionExpr>()?;
-        let signature = step_into_document(call.fun())?;
+        let part = part_of(call.fun()).filter(|_| data_type.is_none());
+        let signature = step_into_document(part.map_or(call.fun(), |part| &part.text))?;
+        match part {
+            Some(FieldPart { part: Part::Number, read_as, .. }) => data_type = Some(*read_as),
+            Some(FieldPart { part: Part::Rest, read_as, .. }) => unless = Some(*read_as),
+            None => {}
+        }
         let [of, step] = call.args() else { return None };
         let is_whole = matches!(signature.routine, Routine::JsonGet | Routine::JsonPath);
         match data_type {
             None => data_type = Some(signature.result),
             // Steps go into documents, not into texts.
-            Some(_) if !is_whole => return None,
+            Some(_) if !is_whole && part.is_none() => return None,
             Some(_) => {}
         }
         let step = step.downcast_ref::<Literal>()?.value();

@@ -35,6 +35,7 @@ use weft_kernel::table::{FieldTest, ScanField};
 use super::pushdown::{compare_op, mirrored};
 use super::routines::routine_of;
 use super::scan::WeftScanExec;
+use super::typed_fields::either_of;
 use super::types::value_of;
 
 /// Tells scans what is tested of documents above them.
@@ -124,16 +125,37 @@ impl Known<'_> {
     }
 
     fn compared(&self, expr: &Arc<dyn PhysicalExpr>, op: CompareOp, constant: &ScalarValue) -> Option<FieldTest> {
+        let (field, cast) = self.cast_field(expr)?;
+        let value = value_of(constant, cast.unwrap_or(DataType::Text)).filter(|value| !matches!(value, Value::Null))?;
+        Some(FieldTest { field, predicate: Predicate::Compare { column: 0, op, value }, cast })
+    }
+
+    /// The field that is compared, in the type in which it is; and the type of integers that its text is cast to.
+    fn cast_field(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<(ScanField, Option<DataType>)> {
+        if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+            let to = either_of(call.fun())?;
+            let [number, _] = call.args() else { return None };
+            let field = self.field(number).filter(|field| field.path.data_type == DataType::BigInt)?;
+            return Some((field, Some(to)));
+        }
+        // Of several conditions the cast is computed once, below.
+        if let (Some(column), Some(projection)) = (expr.downcast_ref::<Column>(), self.projection)
+            && let Some(call) = projection.expr()[column.index()].expr.downcast_ref::<ScalarFunctionExpr>()
+        {
+            let to = either_of(call.fun())?;
+            let number = call.args().first()?.downcast_ref::<Column>()?;
+            let field = self.scan.field_at(number.index())?;
+            return (field.path.data_type == DataType::BigInt).then_some((field, Some(to)));
+        }
         let (expr, cast) = match expr.downcast_ref::<CastExpr>() {
             Some(cast) => (cast.expr(), Some(integer(cast.cast_type())?)),
             None => (expr, None),
         };
         let mut field = self.field(expr).filter(|field| field.path.data_type == DataType::Text)?;
-        let value = value_of(constant, cast.unwrap_or(DataType::Text)).filter(|value| !matches!(value, Value::Null))?;
         if cast.is_some() {
             field.path.data_type = DataType::BigInt;
         }
-        Some(FieldTest { field, predicate: Predicate::Compare { column: 0, op, value }, cast })
+        Some((field, cast))
     }
 
     /// What a document that contains another has.

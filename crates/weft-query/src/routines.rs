@@ -93,6 +93,14 @@ pub(super) fn routine_of(func: &ScalarUDF) -> Option<&Routine> {
     }
 }
 
+/// What a function casts to, when it is a cast of ours.
+pub(super) fn cast_target(func: &ScalarUDF) -> Option<DataType> {
+    match &func.inner().downcast_ref::<Function>()?.how {
+        How::Cast(to) => Some(*to),
+        _ => None,
+    }
+}
+
 /// A cast as weft-expr does it.
 pub(super) fn cast_to(expr: Expr, to: DataType) -> Expr {
     if let Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) = &expr
@@ -101,8 +109,13 @@ pub(super) fn cast_to(expr: Expr, to: DataType) -> Expr {
     {
         return cast_present(expr, to);
     }
+    cast_function(to).call(vec![expr])
+}
+
+/// The function that casts to a type.
+pub(super) fn cast_function(to: DataType) -> Arc<ScalarUDF> {
     let function = Function::new("cast", How::Cast(to), &(Arc::new(NoRng) as Arc<dyn Rng>));
-    Arc::new(ScalarUDF::from(function)).call(vec![expr])
+    Arc::new(ScalarUDF::from(function))
 }
 
 /// Whether a text may say the present.

@@ -249,7 +249,7 @@ impl WeftScanExec {
             None => {
                 let column = self.projection[place];
                 let is_document = self.stored.columns.get(column)?.data_type == DataType::Jsonb;
-                let path = FieldPath { steps: Vec::new(), data_type: DataType::Jsonb };
+                let path = FieldPath::new(Vec::new(), DataType::Jsonb);
                 is_document.then_some(ScanField { column, path })
             }
         }

@@ -11,6 +11,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::extract_leaf_expressions::ExtractLeafExpressions;
 use datafusion::optimizer::optimizer::Optimizer;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -35,6 +36,7 @@ use super::bit_aggregates;
 use super::catalog;
 use super::crossed::KeptKeys;
 use super::document_fields::DocumentFields;
+use super::element_aggregates::ElementAggregates;
 use super::element_fields::ElementFields;
 use super::extremes;
 use super::field_conditions::FieldConditions;
@@ -57,6 +59,7 @@ use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::single_distinct::SingleDistinct;
 use super::subqueries::Subqueries;
 use super::sums;
+use super::typed_fields::TypedFields;
 use super::variance;
 
 type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -192,7 +195,12 @@ fn before(rule: &PhysicalRule) -> Vec<PhysicalRule> {
         () if rule.name() == ProjectionPushdown::new().name() => vec![Arc::new(OpenFilters)],
         // Projections are where they stay.
         () if rule.name() == EnsureCooperative::new().name() => {
-            vec![Arc::new(DocumentFields), Arc::new(ElementFields), Arc::new(FieldConditions)]
+            vec![
+                Arc::new(DocumentFields),
+                Arc::new(ElementFields),
+                Arc::new(ElementAggregates),
+                Arc::new(FieldConditions),
+            ]
         }
         () => Vec::new(),
     }
@@ -216,6 +224,9 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     }
     if let Some(place) = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate") {
         rules.insert(place, Arc::new(OnceEach));
+    }
+    if let Some(place) = rules.iter().position(|rule| rule.name() == ExtractLeafExpressions::new().name()) {
+        rules.insert(place, Arc::new(TypedFields));
     }
     // What `KeptKeys` took for conditions.
     rules.push(Arc::new(ExtractEquijoinPredicate::new()));

@@ -67,6 +67,7 @@ const REUSABLE: &[&str] = &[
     "OneByOneExec",
     "StopExec",
     "UnnestExec",
+    "ElementAggregateExec",
     "BoundedWindowAggExec",
     "WindowAggExec",
     "EmptyExec",

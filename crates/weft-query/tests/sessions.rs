@@ -6,6 +6,8 @@
 mod bulk_tests;
 #[path = "sessions/document_tests.rs"]
 mod document_tests;
+#[path = "sessions/field_cast_tests.rs"]
+mod field_cast_tests;
 #[path = "sessions/fixture.rs"]
 mod fixture;
 #[path = "sessions/index_tests.rs"]

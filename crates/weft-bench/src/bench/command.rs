@@ -5,7 +5,7 @@
 //!   --rows 1000                compare
 //! ```
 
-use super::{compare, lineage, transactions, xbench};
+use super::{compare, documents, lineage, transactions, xbench};
 use crate::subcommand::{Arguments, Failure};
 
 /// Runs the suite that the first word names; without such a word the one that `bench/compare.py` runs.
@@ -18,6 +18,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     }
     if arguments.first_is("lineage") {
         return lineage::run(arguments);
+    }
+    if arguments.first_is("documents") {
+        return documents::run(arguments);
     }
     compare::run(arguments)
 }

@@ -174,6 +174,18 @@ impl Form {
         Decimal { mantissa, scale }
     }
 
+    /// The nearest doubles of stored mantissas of any form but [`Form::Each`].
+    pub(crate) fn doubles(self, mantissas: &[i64], out: &mut Vec<f64>) {
+        let scale = self.number_untrimmed(0).scale;
+        let is_exact = mantissas.iter().all(|mantissa| mantissa.unsigned_abs() < 1 << 53);
+        if is_exact {
+            let power = POWERS[usize::from(scale)];
+            out.extend(mantissas.iter().map(|&mantissa| mantissa as f64 / power));
+        } else {
+            out.extend(mantissas.iter().map(|&mantissa| Decimal { mantissa, scale }.to_f64()));
+        }
+    }
+
     pub(crate) fn code(self) -> [u8; 2] {
         match self {
             Form::Fixed(scale) => [0, scale],

@@ -10,15 +10,17 @@
 //! 1. A list has one value for every element, in their order: lists of two paths below one array go side by side.
 //! 2. What is below the elements is read from its own streams when nothing on the way was kept as text, and the path
 //!    goes into one array only; else arrays are assembled and looked through.
-//! 3. Where the path says that an array has to be there, anything else is an error, in the rows that are wanted alone.
+//! 3. Numbers that a block has as nothing but numbers are taken all at once ([`bulk`](super::bulk)).
+//! 4. Where the path says that an array has to be there, anything else is an error, in the rows that are wanted alone.
 
 use std::sync::Arc;
 
-use arrow_array::ListArray;
+use arrow_array::{ArrayRef, ListArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::Field;
 
 use crate::document::assemble::Assembler;
+use crate::document::bulk::numbers_at_once;
 use crate::document::cursor::{Cursor, Documents};
 use crate::document::follow::{Elements, each_element};
 use crate::document::front::damaged;
@@ -47,7 +49,7 @@ pub(crate) struct ListBuilder {
 
 impl ListBuilder {
     pub(crate) fn new(path: &FieldPath) -> Result<ListBuilder> {
-        let values = FieldBuilder::new(path.data_type)?;
+        let values = FieldBuilder::new(path)?;
         let first = path.steps.iter().find(|step| step.is_elements());
         let is_strict = first == Some(&FieldStep::ArrayElements);
         Ok(ListBuilder { values, count: 0, ends: vec![0], is_there: Vec::new(), others: 0, is_strict, refused: None })
@@ -68,20 +70,27 @@ impl ListBuilder {
 
     pub(crate) fn finish(self) -> Result<FieldValues> {
         if let Some(what) = self.refused {
-            let message = format!("cannot extract elements from {what}");
-            return Err(Error::new(Code::InvalidParameterValue, message));
+            return Err(refused(what));
         }
         if i32::try_from(self.count).is_err() {
             return Err(Error::internal(format!("a list of {} elements is asked of one block", self.count)));
         }
         let FieldValues { array, others } = self.values.finish();
-        let field = Arc::new(Field::new_list_field(array.data_type().clone(), true));
-        let ends = OffsetBuffer::new(ScalarBuffer::from(self.ends));
-        let nulls = NullBuffer::from(self.is_there);
-        let nulls = Some(nulls).filter(|nulls| nulls.null_count() > 0);
-        let array = Arc::new(ListArray::new(field, ends, array, nulls));
+        let array = list_array(self.ends, array, self.is_there);
         Ok(FieldValues { array, others: others + self.others })
     }
+}
+
+/// The error of `jsonb_array_elements` of what is no array.
+pub(crate) fn refused(what: &str) -> Error {
+    Error::new(Code::InvalidParameterValue, format!("cannot extract elements from {what}"))
+}
+
+/// Lists that end there, of rows that have one.
+pub(crate) fn list_array(ends: Vec<i32>, values: ArrayRef, is_there: Vec<bool>) -> ArrayRef {
+    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+    let nulls = Some(NullBuffer::from(is_there)).filter(|nulls| nulls.null_count() > 0);
+    Arc::new(ListArray::new(field, OffsetBuffer::new(ScalarBuffer::from(ends)), values, nulls))
 }
 
 impl Take for ListBuilder {
@@ -113,6 +122,9 @@ impl Take for ListBuilder {
 
 /// The lists of some documents, in the rows that are wanted.
 pub(crate) fn lists(documents: &Documents<'_>, path: &FieldPath, wanted: Option<&Mask>) -> Result<FieldValues> {
+    if let Some(found) = numbers_at_once(documents, path, wanted)? {
+        return Ok(found);
+    }
     let mut builder = ListBuilder::new(path)?;
     let Some(mut reader) = ListReader::find(documents, &path.steps) else {
         let sources = Source::find(&documents.plan.root, &path.steps);
@@ -141,12 +153,16 @@ struct ListReader<'a> {
 }
 
 /// Whether texts are among the values of a path.
-fn is_raw(documents: &Documents<'_>, node: &PlanNode) -> bool {
+pub(crate) fn is_raw(documents: &Documents<'_>, node: &PlanNode) -> bool {
     node.has_stream && documents.front.streams[node.streams.start].counts[Tag::Raw as usize] > 0
 }
 
 /// The path of some keys, if nothing on the way was kept as text; with how many keys are left where there is none.
-fn go<'a>(documents: &Documents<'_>, mut node: &'a PlanNode, keys: &[FieldStep]) -> Option<(&'a PlanNode, usize)> {
+pub(crate) fn go<'a>(
+    documents: &Documents<'_>,
+    mut node: &'a PlanNode,
+    keys: &[FieldStep],
+) -> Option<(&'a PlanNode, usize)> {
     for (at, step) in keys.iter().enumerate() {
         let FieldStep::Key(key) = step else { return None };
         match node.member(key) {

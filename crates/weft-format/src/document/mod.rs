@@ -20,10 +20,10 @@
 //! to 4; [`schema`], `levels` and `front` say what was changed and why.
 
 mod assemble;
+mod bulk;
 mod check;
 mod cursor;
 mod decimal;
-mod elements;
 mod encode;
 mod faults;
 mod field;
@@ -49,8 +49,6 @@ mod values;
 
 pub(crate) use check::check;
 pub(crate) use cursor::Documents;
-pub use elements::ElementNumbers;
-pub(crate) use elements::element_numbers;
 pub(crate) use encode::encode_documents;
 pub use front::Bounds;
 #[cfg(test)]

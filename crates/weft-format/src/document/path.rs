@@ -39,6 +39,8 @@ impl FieldStep {
 /// | bigint | a number without a fraction that fits |
 /// | double precision | a number |
 /// | boolean | true or false |
+/// | text, unless bigint (or double precision) | as text, but NULL for what bigint has |
+/// | jsonb, unless an array | as jsonb, but NULL for an array |
 ///
 /// Other values are NULL, and counted ([`FieldValues::others`](super::FieldValues::others)): a cast that raises an
 /// error for them asks for text then.
@@ -52,6 +54,8 @@ pub struct FieldPath {
     pub steps: Vec<FieldStep>,
     /// One of those above.
     pub data_type: DataType,
+    /// Values that are wanted by themselves as this type are none here: the two together have all.
+    pub unless: Option<DataType>,
 }
 
 /// As SQL writes it behind the column.
@@ -66,14 +70,22 @@ impl fmt::Display for FieldPath {
                 FieldStep::Elements | FieldStep::ArrayElements => f.write_str("[*]")?,
             }
         }
-        Ok(())
+        match self.unless {
+            Some(data_type) => write!(f, " unless {data_type}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl FieldPath {
+    /// All values at the end of some steps, wanted as a type.
+    pub fn new(steps: Vec<FieldStep>, data_type: DataType) -> FieldPath {
+        FieldPath { steps, data_type, unless: None }
+    }
+
     /// A path of keys, wanted as a type.
     pub fn of_keys(keys: &[&str], data_type: DataType) -> FieldPath {
-        FieldPath { steps: keys.iter().map(|&key| FieldStep::Key(key.into())).collect(), data_type }
+        FieldPath::new(keys.iter().map(|&key| FieldStep::Key(key.into())).collect(), data_type)
     }
 
     /// Whether its values are lists, one for each row: those of the elements of an array.

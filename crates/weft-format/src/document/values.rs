@@ -10,7 +10,7 @@ use crate::document::decimal::{Decimal, Number};
 use crate::document::follow::follow;
 use crate::document::front::damaged;
 use crate::document::levels::Tag;
-use crate::document::path::FieldStep;
+use crate::document::path::{FieldPath, FieldStep};
 use crate::document::text::unescaped;
 use crate::error::{Error, Result};
 use crate::types::DataType;
@@ -28,6 +28,10 @@ pub struct FieldValues {
 enum Sink {
     Jsonb(LargeStringBuilder),
     Text(StringViewBuilder),
+    /// Texts of what is not of a type.
+    Rest(StringViewBuilder, DataType),
+    /// What is no array.
+    NoArray(LargeStringBuilder),
     Int(Int64Builder),
     Float(Float64Builder),
     Bool(BooleanBuilder),
@@ -81,14 +85,18 @@ impl Take for FieldBuilder {
 
 impl FieldBuilder {
     /// For values of a type.
-    pub(crate) fn new(data_type: DataType) -> Result<FieldBuilder> {
-        let sink = match data_type {
-            DataType::Jsonb => Sink::Jsonb(LargeStringBuilder::new()),
-            DataType::Text => Sink::Text(StringViewBuilder::new()),
-            DataType::BigInt => Sink::Int(Int64Builder::new()),
-            DataType::DoublePrecision => Sink::Float(Float64Builder::new()),
-            DataType::Boolean => Sink::Bool(BooleanBuilder::new()),
-            other => return Err(Error::internal(format!("fields of documents are not read as {other}"))),
+    pub(crate) fn new(path: &FieldPath) -> Result<FieldBuilder> {
+        let sink = match (path.data_type, path.unless) {
+            (DataType::Jsonb, None) => Sink::Jsonb(LargeStringBuilder::new()),
+            (DataType::Text, None) => Sink::Text(StringViewBuilder::new()),
+            (DataType::Text, Some(unless @ (DataType::BigInt | DataType::DoublePrecision))) => {
+                Sink::Rest(StringViewBuilder::new(), unless)
+            }
+            (DataType::Jsonb, Some(DataType::Array(_))) => Sink::NoArray(LargeStringBuilder::new()),
+            (DataType::BigInt, None) => Sink::Int(Int64Builder::new()),
+            (DataType::DoublePrecision, None) => Sink::Float(Float64Builder::new()),
+            (DataType::Boolean, None) => Sink::Bool(BooleanBuilder::new()),
+            _ => return Err(Error::internal(format!("fields of documents are not read as {path}"))),
         };
         Ok(FieldBuilder { sink, others: 0, bytes: 0 })
     }
@@ -102,7 +110,7 @@ impl FieldBuilder {
             }
             Tag::String => {
                 return cursor.text(tag, scratch, |text| match &mut self.sink {
-                    Sink::Text(builder) => {
+                    Sink::Text(builder) | Sink::Rest(builder, _) => {
                         self.bytes += text.len();
                         builder.append_value(text);
                     }
@@ -131,7 +139,7 @@ impl FieldBuilder {
         let (text, number) = match found {
             Found::Missing => (None, None),
             Found::Number(number) => {
-                if matches!(self.sink, Sink::Jsonb(_) | Sink::Text(_)) {
+                if matches!(self.sink, Sink::Jsonb(_) | Sink::Text(_) | Sink::Rest(..) | Sink::NoArray(_)) {
                     number.write(&mut written);
                 }
                 (std::str::from_utf8(&written).ok(), Some(number))
@@ -144,24 +152,29 @@ impl FieldBuilder {
                 builder.append_option(text);
                 false
             }
+            Sink::NoArray(builder) => {
+                builder.append_option(text.filter(|text| !text.starts_with('[')));
+                false
+            }
             Sink::Text(builder) => {
                 builder.append_option(text.and_then(plain).as_deref());
                 false
             }
+            Sink::Rest(builder, unless) => {
+                let is_apart = match unless {
+                    DataType::BigInt => whole(text, number).is_some(),
+                    _ => double(text, number).is_some(),
+                };
+                builder.append_option(text.filter(|_| !is_apart).and_then(plain).as_deref());
+                false
+            }
             Sink::Int(builder) => {
-                let whole = number.filter(|number| number.scale == 0).map(|number| number.mantissa);
-                let whole = whole.or_else(|| text.and_then(|text| text.parse().ok()));
+                let whole = whole(text, number);
                 builder.append_option(whole);
                 whole.is_none()
             }
             Sink::Float(builder) => {
-                let numeral = || text.filter(|text| starts_number(text)).and_then(|text| text.parse().ok());
-                // A number beyond all doubles is none, as one that is not zero and rounds to it.
-                let is_double = |float: &f64| {
-                    let is_zero = || text.is_none_or(|text| !text.bytes().any(|byte| matches!(byte, b'1'..=b'9')));
-                    float.is_finite() && (*float != 0.0 || is_zero())
-                };
-                let float = number.map(Decimal::to_f64).or_else(|| numeral().filter(is_double));
+                let float = double(text, number);
                 builder.append_option(float);
                 float.is_none()
             }
@@ -177,14 +190,30 @@ impl FieldBuilder {
 
     pub(crate) fn finish(self) -> FieldValues {
         let array: ArrayRef = match self.sink {
-            Sink::Jsonb(mut builder) => Arc::new(builder.finish()),
-            Sink::Text(mut builder) => Arc::new(builder.finish()),
+            Sink::Jsonb(mut builder) | Sink::NoArray(mut builder) => Arc::new(builder.finish()),
+            Sink::Text(mut builder) | Sink::Rest(mut builder, _) => Arc::new(builder.finish()),
             Sink::Int(mut builder) => Arc::new(builder.finish()),
             Sink::Float(mut builder) => Arc::new(builder.finish()),
             Sink::Bool(mut builder) => Arc::new(builder.finish()),
         };
         FieldValues { array, others: self.others }
     }
+}
+
+/// A value as a bigint: a number without a fraction that fits.
+fn whole(text: Option<&str>, number: Option<Decimal>) -> Option<i64> {
+    let small = number.filter(|number| number.scale == 0).map(|number| number.mantissa);
+    small.or_else(|| text.and_then(|text| text.parse().ok()))
+}
+
+/// A value as a double: a number, unless it is beyond all doubles, or is not zero and rounds to it.
+fn double(text: Option<&str>, number: Option<Decimal>) -> Option<f64> {
+    let numeral = || text.filter(|text| starts_number(text)).and_then(|text| text.parse().ok());
+    let is_double = |float: &f64| {
+        let is_zero = || text.is_none_or(|text| !text.bytes().any(|byte| matches!(byte, b'1'..=b'9')));
+        float.is_finite() && (*float != 0.0 || is_zero())
+    };
+    number.map(Decimal::to_f64).or_else(|| numeral().filter(is_double))
 }
 
 fn starts_number(text: &str) -> bool {

@@ -128,6 +128,33 @@ impl Block {
         }
     }
 
+    /// The words of a block of smallints without NULL, in runs: a word, and how many rows have it in a row.
+    pub(crate) fn word_runs<E>(&self, mut each: impl FnMut(u16, usize) -> Result<(), E>) -> Result<(), E> {
+        assert!(self.kind == Kind::Int16 && self.null_count == 0, "runs are asked of smallints");
+        match &self.body {
+            Body::Constant(Constant::Bits(bits)) => each(*bits as u16, self.rows),
+            Body::RunLength(ends, values) => {
+                let mut start = 0;
+                for (run, &end) in ends.iter().enumerate() {
+                    let end = usize::from(end).min(self.rows);
+                    each(values.bits_at(run) as u16, end - start)?;
+                    start = end;
+                }
+                Ok(())
+            }
+            _ => {
+                let mut words = Vec::new();
+                for unit in 0..self.rows.div_ceil(UNIT_ROWS) {
+                    self.unit_words(unit, &mut words);
+                    // A unit that is not whole is unpacked whole.
+                    words.truncate(self.rows - unit * UNIT_ROWS);
+                    words.chunk_by(|a, b| a == b).try_for_each(|run| each(run[0], run.len()))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// The words of one unit of 1024 rows of a block of smallints without NULL, in place of what was in `out`.
     pub(crate) fn unit_words(&self, unit: usize, out: &mut Vec<u16>) {
         assert!(self.kind == Kind::Int16 && self.null_count == 0, "units are asked of smallints");

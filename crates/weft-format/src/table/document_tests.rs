@@ -184,7 +184,14 @@ fn fields_are_those_of_the_texts() {
     assert!(table.is_documents(1, 0));
     let mut mask = Mask::none(300);
     (0..300).step_by(7).for_each(|row| mask.set(row));
-    for path in paths.iter().flat_map(|steps| types.map(|data_type| FieldPath { steps: steps.clone(), data_type })) {
+    let plain = paths.iter().flat_map(|steps| types.map(|data_type| FieldPath::new(steps.clone(), data_type)));
+    let rest = paths.iter().flat_map(|steps| {
+        let unless = |data_type| FieldPath { unless: Some(data_type), ..FieldPath::new(steps.clone(), DataType::Text) };
+        let no_array = Some(DataType::Array(crate::types::Element::Jsonb));
+        let no_array = FieldPath { unless: no_array, ..FieldPath::new(steps.clone(), DataType::Jsonb) };
+        [DataType::BigInt, DataType::DoublePrecision].map(unless).into_iter().chain([no_array])
+    });
+    for path in plain.chain(rest) {
         let refs: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
         let expected = path.of_texts(refs.iter().copied()).unwrap();
         same(&table.field(&NoCache, (1, 0), &path, None).unwrap(), &expected, &path);
@@ -283,7 +290,7 @@ fn a_field_reads_its_own_pieces_alone() {
 
 /// The same from the texts.
 fn elements_of_text(text: &str) -> Vec<Option<f64>> {
-    let path = |steps| FieldPath { steps, data_type: DataType::Jsonb };
+    let path = |steps| FieldPath::new(steps, DataType::Jsonb);
     let all = path(vec![FieldStep::Key("readings".into())]).of_texts([Some(text)].into_iter()).unwrap().array;
     if all.is_null(0) || !all.as_string::<i64>().value(0).starts_with('[') {
         return Vec::new();
@@ -292,7 +299,7 @@ fn elements_of_text(text: &str) -> Vec<Option<f64>> {
         let steps = vec![FieldStep::Key("readings".into()), FieldStep::Index(index)];
         let steps =
             if data_type == DataType::Jsonb { steps } else { [steps, vec![FieldStep::Key("temp".into())]].concat() };
-        FieldPath { steps, data_type }.of_texts([Some(text)].into_iter()).unwrap().array
+        FieldPath::new(steps, data_type).of_texts([Some(text)].into_iter()).unwrap().array
     };
     let is_there = |index: &i64| !element(*index, DataType::Jsonb).is_null(0);
     let number = |index| {
@@ -310,17 +317,24 @@ fn numbers_of_elements_are_those_of_the_texts() {
     texts[6] = Some(r#"{"readings": {"temp": 5}}"#.into());
     let table = open(&build(&texts, &ColumnTableOptions::default()), &documents_schema()).unwrap();
     let cache = Keep::default();
-    let found = table.element_numbers(&cache, (1, 0), &["readings"], &["temp"]).unwrap().expect("they are numbers");
-    assert!(cache.0.lock().unwrap().len() < 12, "the front, levels and values alone");
-    assert_eq!(found.row_ends.len(), texts.len());
+    let path = |steps: [&str; 2]| {
+        let [array, member] = steps.map(|key| FieldStep::Key(key.into()));
+        FieldPath::new(vec![array, FieldStep::Elements, member], DataType::DoublePrecision)
+    };
+    let found = table.field(&cache, (1, 0), &path(["readings", "temp"]), None).unwrap().array;
+    assert!(cache.0.lock().unwrap().len() < 16, "the front, levels and values alone");
+    let lists = found.as_list::<i32>();
+    assert_eq!(lists.len(), texts.len());
     for (row, text) in texts.iter().enumerate().take(40) {
         let expected = text.as_deref().map_or(Vec::new(), elements_of_text);
-        let range = found.of_row(row);
-        let numbers: Vec<Option<f64>> =
-            range.map(|at| found.values.is_valid(at).then(|| found.values.value(at))).collect();
+        let numbers: Vec<Option<f64>> = match lists.is_valid(row) {
+            true => lists.value(row).as_primitive::<Float64Type>().iter().collect(),
+            false => Vec::new(),
+        };
         assert_eq!(numbers, expected, "row {row}");
     }
-    for path in [["readings", "nothing"], ["nothing", "temp"], ["loc", "lat"]] {
-        assert_eq!(table.element_numbers(&NoCache, (1, 0), &path[..1], &path[1..]).unwrap(), None);
+    for steps in [["readings", "nothing"], ["nothing", "temp"], ["loc", "lat"]] {
+        let found = table.field(&NoCache, (1, 0), &path(steps), None).unwrap().array;
+        assert_eq!(found.as_list::<i32>().values().null_count(), found.as_list::<i32>().values().len());
     }
 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use crate::bloom::hash_bytes;
 use crate::document::{
-    COLUMNS_MAX, DocumentSchema, Documents, ElementNumbers, FieldPath, FieldValues, PathStatistics, PathSummary,
-    assemble, assemble_row, casts_all, check, element_numbers, encode_documents, may_match, statistics,
+    COLUMNS_MAX, DocumentSchema, Documents, FieldPath, FieldValues, PathStatistics, PathSummary, assemble,
+    assemble_row, casts_all, check, encode_documents, may_match, statistics,
 };
 use crate::encoding::{Block, BlockBuilder, EncodedBlock, Encoding, HashesWanted};
 use crate::error::{Error, Result};
@@ -164,6 +164,21 @@ impl ColumnTable {
         path.of_block(&texts, wanted)
     }
 
+    /// About how many bytes the values of a field in all rows of a block take when they are decoded.
+    pub fn field_bytes(
+        &self,
+        cache: &dyn BlockCache,
+        (column, block): (usize, usize),
+        path: &FieldPath,
+    ) -> Result<usize> {
+        let whole = self.decoded_text_bytes(column, block);
+        if !self.is_documents(column, block) {
+            return Ok(whole);
+        }
+        let bytes = |piece| self.piece_bytes(column, block, piece);
+        self.with_documents(cache, (column, block), |of| Ok(path.bytes_about(of, &bytes).unwrap_or(whole)))
+    }
+
     /// Whether rows of a block may have a field that satisfies a predicate, whose column means nothing, by what the
     /// front of its documents says; false is certain. Of documents that are texts nothing is known.
     pub fn field_may_match(
@@ -192,21 +207,6 @@ impl ColumnTable {
             return Ok(false);
         }
         self.with_documents(cache, (column, block), |documents| Ok(casts_all(documents, path, to)))
-    }
-
-    /// The numbers at `within` in all elements of the arrays at `array`, in every row of a block, from their column
-    /// alone. None where that cannot be: then they are in the texts.
-    pub fn element_numbers(
-        &self,
-        cache: &dyn BlockCache,
-        (column, block): (usize, usize),
-        array: &[&str],
-        within: &[&str],
-    ) -> Result<Option<ElementNumbers>> {
-        if !self.is_documents(column, block) {
-            return Ok(None);
-        }
-        self.with_documents(cache, (column, block), |documents| element_numbers(documents, array, within))
     }
 
     /// The schema of a column's documents, of those blocks that have them as columns.

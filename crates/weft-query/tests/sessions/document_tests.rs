@@ -142,7 +142,12 @@ fn plans_show_the_elements_that_scans_read() {
     let fields = "columns=[], fields=[doc->'a'[*]->>'x', doc->'a'[*]->'o'->>'y']";
     assert!(shown.contains(fields) && !shown.contains("Lateral"), "{shown}");
     let shown = plan(&mut session, &written(QUERIES[2], "jsonb_array_elements", false));
-    assert!(shown.contains("columns=[k], fields=[doc->'a'[*]->>'x', doc->'a'[*]->>'s']"), "{shown}");
+    assert!(
+        shown.contains(
+            "columns=[k], fields=[doc->'a'[*]->>'x', doc->'a'[*]->>'x' unless double precision, doc->'a'[*]->>'s']"
+        ),
+        "{shown}"
+    );
     let texts = plan(&mut session, "SELECT min(r) FROM s, jsonb_array_elements_text(s.doc->'a') AS r");
     assert!(texts.contains("columns=[], fields=[doc->'a'[*]]"), "{texts}");
     let whole = plan(&mut session, &written(QUERIES[0], "jsonb_array_elements", true));
@@ -229,7 +234,7 @@ fn blocks_are_skipped_by_conditions_on_documents() {
         assert_eq!(skipped(&mut session, &sql) > 0, skips, "{condition}: {}", plan(&mut session, &sql));
     }
     for (condition, told) in [
-        ("(doc->>'n')::int < 9 AND 's2' <> doc->>'s'", "told=[doc->>'n' < 9 AND doc->>'s' <> 's2']"),
+        ("(doc->>'n')::int < 9 AND 's2' <> doc->>'s'", "told=[doc->>'s' <> 's2' AND doc->>'n' < 9]"),
         (r#"doc @> '{"o": {"f": 1.5}, "n": null, "s": "x"}'"#, "told=[doc->'o'->>'f' = 1.5 AND doc->>'s' = 'x']"),
     ] {
         let shown = plan(&mut session, &format!("SELECT id FROM o WHERE {condition}"));

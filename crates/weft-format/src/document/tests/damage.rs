@@ -5,6 +5,8 @@ use std::cell::Cell;
 use arrow_array::Array;
 
 use super::random::documents;
+use arrow_array::cast::AsArray;
+
 use super::*;
 use crate::types::DataType;
 
@@ -65,8 +67,9 @@ impl Image {
                 }
             }
         }
-        if let Ok(Some(found)) = element_numbers(&documents, &["a"], &["b"]) {
-            assert!(found.values.len() <= levels);
+        let steps = [FieldStep::Key("a".into()), FieldStep::Elements, FieldStep::Key("b".into())];
+        if let Ok(found) = FieldPath::new(steps.into(), DataType::DoublePrecision).of_documents(&documents, None) {
+            assert!(found.array.as_list::<i32>().values().len() <= levels);
         }
         statistics(&documents, &|piece| image_bytes(&pieces, piece));
         assert!(loads.get() <= 200 * self.rows * pieces.len(), "{} loads", loads.get());

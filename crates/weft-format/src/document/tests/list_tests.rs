@@ -6,6 +6,7 @@ use arrow_array::types::Int64Type;
 
 use super::random::documents;
 use super::*;
+use crate::document::bulk::numbers_at_once;
 use crate::types::DataType;
 
 fn steps(path: &str) -> Vec<FieldStep> {
@@ -25,7 +26,7 @@ fn a_list_has_a_value_for_each_element() {
         r#"{"items": [{"price": null}, {"price": 12}]}"#,
     ];
     let rows = texts.map(Some);
-    let path = FieldPath { steps: steps("items.*.price"), data_type: DataType::BigInt };
+    let path = FieldPath::new(steps("items.*.price"), DataType::BigInt);
     let stored = round_trip(&rows, MANY_COLUMNS);
     for found in
         [stored.read(|documents| path.of_documents(documents, None).unwrap()), path.of_texts(rows.into_iter()).unwrap()]
@@ -43,6 +44,39 @@ fn a_list_has_a_value_for_each_element() {
     assert_eq!(path.to_string(), "->'items'[*]->>'price'");
 }
 
+#[test]
+fn numbers_and_their_rest_are_all_that_is_there() {
+    let mut parts = [0; 3];
+    for seed in 0..60 {
+        let texts = documents(seed, 60, 2 + seed as usize % 4);
+        let refs: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        if refs.iter().all(Option::is_none) {
+            continue;
+        }
+        let stored = Stored::new(&refs, [MANY_COLUMNS, 9, 30][seed as usize % 3]);
+        let values = |steps: &str, data_type, unless| {
+            let path = FieldPath { steps: self::steps(steps), data_type, unless };
+            let array = stored.read(|documents| path.of_documents(documents, None).unwrap()).array;
+            if path.is_list() { Arc::clone(array.as_list::<i32>().values()) } else { array }
+        };
+        for path in ["a", "a.b", "dd", "a.*", "a.*.b", "*.ee"] {
+            let text = values(path, DataType::Text, None);
+            for data_type in [DataType::BigInt, DataType::DoublePrecision] {
+                let (number, rest) = (values(path, data_type, None), values(path, DataType::Text, Some(data_type)));
+                for at in 0..text.len() {
+                    let (is_number, is_rest) = (number.is_valid(at), rest.is_valid(at));
+                    assert_eq!(is_number ^ is_rest, text.is_valid(at), "seed {seed}: {path} as {data_type}, {at}");
+                    if is_rest {
+                        assert_eq!(rest.as_string_view().value(at), text.as_string_view().value(at));
+                    }
+                    parts[usize::from(is_number) + 2 * usize::from(is_rest)] += 1;
+                }
+            }
+        }
+    }
+    assert!(parts.iter().all(|&count| count > 100), "{parts:?}");
+}
+
 fn same<'a>(found: &FieldValues, expected: &FieldValues, what: &str, text: impl Fn(usize) -> Option<&'a str>) {
     assert_eq!((found.array.len(), found.others), (expected.array.len(), expected.others), "{what}");
     for row in 0..found.array.len() {
@@ -56,6 +90,8 @@ fn lists_of_random_documents_are_those_of_their_texts() {
     let paths =
         ["*", "a.*", "a.*.b", "b.*.a.c", "a.b.*", "c.*.*", "a.*.b.*", "*.a.*.dd", "nothing.*", "a.*.nothing", "*.ee"];
     let types = [DataType::Jsonb, DataType::Text, DataType::BigInt, DataType::DoublePrecision, DataType::Boolean];
+    let rests = [DataType::BigInt, DataType::DoublePrecision].map(|unless| (DataType::Text, Some(unless)));
+    let types: Vec<_> = types.into_iter().map(|data_type| (data_type, None)).chain(rests).collect();
     let mut given = 0;
     for seed in 0..150 {
         let rows = [3, 40, 200, 300][seed as usize % 4];
@@ -72,8 +108,8 @@ fn lists_of_random_documents_are_those_of_their_texts() {
         let mut mask = Mask::none(rows);
         (0..rows).filter(|row| row % 3 != 1).for_each(|row| mask.set(row));
         for path in paths {
-            for data_type in types {
-                let path = FieldPath { steps: steps(path), data_type };
+            for &(data_type, unless) in &types {
+                let path = FieldPath { steps: steps(path), data_type, unless };
                 let expected = path.of_texts(refs.iter().copied()).unwrap();
                 let found = stored.read(|documents| path.of_documents(documents, None).unwrap());
                 same(&found, &expected, &format!("seed {seed}: {path}"), |row| refs[row]);
@@ -89,12 +125,41 @@ fn lists_of_random_documents_are_those_of_their_texts() {
 }
 
 #[test]
+fn lists_of_some_rows_are_read_from_the_middle_on() {
+    let mut at_once = 0;
+    for seed in 0..40 {
+        let mut shapes = Shapes::new(Shape::Sensors, seed);
+        let mut texts: Vec<String> = (0..400).map(|_| shapes.next_text()).collect();
+        let mut random = Random(seed);
+        for _ in 0..random.below(60) {
+            let row = random.below(400) as usize;
+            texts[row] = ["{}", r#"{"readings": []}"#, r#"{"readings": [{"ts": 7}, {"temp": null}]}"#][row % 3].into();
+        }
+        let rows: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+        let stored = Stored::new(&rows, MANY_COLUMNS);
+        for range in [0..1, 100..140, 127..129, 128..256, 130..200, 255..400, 399..400, 0..399] {
+            let mut mask = Mask::none(400);
+            let step = 1 + random.below(3) as usize;
+            range.clone().step_by(step).for_each(|row| mask.set(row));
+            for path in ["readings.*.temp", "readings.*.ts"] {
+                let path = FieldPath::new(steps(path), DataType::DoublePrecision);
+                let expected = path.of_texts(range.clone().step_by(step).map(|row| rows[row])).unwrap();
+                let found = stored.read(|documents| path.of_documents(documents, Some(&mask)).unwrap());
+                same(&found, &expected, &format!("seed {seed}: {path} of {range:?}"), |_| None);
+                at_once += usize::from(stored.read(|of| numbers_at_once(of, &path, Some(&mask)).unwrap()).is_some());
+            }
+        }
+    }
+    assert!(at_once > 300, "{at_once} were read at once");
+}
+
+#[test]
 fn lists_of_sensors_are_read_from_two_streams() {
     let mut shapes = Shapes::new(Shape::Sensors, 4);
     let texts: Vec<String> = (0..300).map(|_| shapes.next_text()).collect();
     let rows: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
     let stored = Stored::new(&rows, MANY_COLUMNS);
-    let path = FieldPath { steps: steps("readings.*.temp"), data_type: DataType::DoublePrecision };
+    let path = FieldPath::new(steps("readings.*.temp"), DataType::DoublePrecision);
     let loaded = std::cell::RefCell::new(std::collections::BTreeSet::new());
     let load = |piece: usize| -> Result<Arc<Block>> {
         loaded.borrow_mut().insert(piece);
@@ -111,7 +176,7 @@ fn lists_of_sensors_are_read_from_two_streams() {
 
 /// What the same path says of what has to be arrays; the first row that has something else.
 fn refusal<'a>(path: &FieldPath, texts: impl Iterator<Item = Option<&'a str>>) -> Option<&'static str> {
-    let of_array = FieldPath { steps: path.steps[..1].to_vec(), data_type: DataType::Jsonb };
+    let of_array = FieldPath::new(path.steps[..1].to_vec(), DataType::Jsonb);
     let arrays = of_array.of_texts(texts).unwrap();
     let refused = arrays.array.as_string::<i64>().iter().flatten().find(|text| !text.starts_with('['))?;
     Some(if refused.starts_with('{') { "an object" } else { "a scalar" })
@@ -132,7 +197,7 @@ fn what_is_no_array_is_refused_where_one_has_to_be() {
         (0..rows).filter(|row| row % 3 != 1).for_each(|row| mask.set(row));
         let some = || (0..rows).filter(|&row| mask.get(row)).map(|row| refs[row]);
         for path in ["a.*", "a.*.b", "b.*.a.c", "c.*.nothing", "nothing.*"] {
-            let lenient = FieldPath { steps: steps(path), data_type: DataType::Text };
+            let lenient = FieldPath::new(steps(path), DataType::Text);
             let mut strict = lenient.clone();
             strict.steps[1] = FieldStep::ArrayElements;
             let cases = [

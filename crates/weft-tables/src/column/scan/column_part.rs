@@ -76,27 +76,29 @@ impl Plan {
         if selected == 0 {
             return Ok(None);
         }
-        Ok(Some(Selected { place, block, mask, left: 0..rows, step: self.rows_at_once(scan, block, selected) }))
+        Ok(Some(Selected { place, block, mask, left: 0..rows, step: self.rows_at_once(scan, block, selected)? }))
     }
 
     /// How many rows of a block, of which so many are selected, are decoded at a time: what reads batches holds
     /// several, and one of wide rows may be far larger than the file.
-    fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> usize {
+    fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> Result<usize> {
         let table = &scan.part.table;
-        // A field may be as long as its document.
-        let of_fields = self.fields.iter().map(|field| field.column);
-        let read: BTreeSet<usize> = self.request.projection.iter().copied().chain(of_fields).collect();
+        let of_fields = self.fields.iter().filter(|field| field.column < table.column_count());
+        let of_fields = of_fields.map(|field| table.field_bytes(scan.part.cache(), (field.column, block), &field.path));
+        let of_fields = of_fields.sum::<Result<usize>>()?;
+        let read: BTreeSet<usize> = self.request.projection.iter().copied().collect();
         let stored = read.into_iter().filter(|&ordinal| ordinal < table.column_count());
         // What has one slice is small, and in pieces it is decoded row by row, which takes longer.
         let cut = stored.filter(|&ordinal| !table.is_uncut_text(ordinal, block));
-        let bytes: usize = cut.map(|ordinal| table.decoded_text_bytes(ordinal, block)).sum();
+        let of_columns: usize = cut.map(|ordinal| table.decoded_text_bytes(ordinal, block)).sum();
+        let bytes = of_columns + of_fields;
         let rows = table.block_rows(block);
         let decoded_rows = if selected * DENSE_ONE_IN >= rows { rows } else { selected };
         if bytes * decoded_rows <= PIECE_BYTES * rows || bytes < rows * WIDE_ROW_BYTES {
-            return rows;
+            return Ok(rows);
         }
         // As the rows of slices, a power of two: pieces share no slice.
-        1 << (rows * PIECE_BYTES / bytes).max(PIECE_ROWS_MIN).ilog2()
+        Ok(1 << (rows * PIECE_BYTES / bytes).max(PIECE_ROWS_MIN).ilog2())
     }
 
     /// The next selected rows; none at the end of the block.

@@ -83,7 +83,7 @@ fn paths() -> Vec<FieldPath> {
         paths.extend(keys.map(|keys| FieldPath::of_keys(keys, data_type)));
     }
     let steps = ["readings", "1", "temp"].map(|step| FieldStep::Either(step.into())).to_vec();
-    paths.push(FieldPath { steps, data_type: DataType::DoublePrecision });
+    paths.push(FieldPath::new(steps, DataType::DoublePrecision));
     paths
 }
 
