@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use weft_contract::LOCATION;
+use weft_contract::{LOCATION, ScanField};
 use weft_format::row_arrays::missing_column;
 use weft_format::{ColumnStats, Mask, Predicate, Result};
 
@@ -20,6 +20,10 @@ const DENSE_ONE_IN: usize = 4;
 const PIECE_BYTES: usize = 2 << 20;
 /// Texts of so many bytes in all, decoded, make a row wide.
 const WIDE_ROW_BYTES: usize = 2 << 10;
+/// Lists of so many bytes are given out at a time: what is smaller than 128 KiB the allocator keeps for the next piece.
+const LIST_BYTES: usize = 112 << 10;
+/// Of lists a piece has at least so many rows: they are found every 128th row.
+const LIST_ROWS_MIN: usize = 128;
 /// A piece has at least so many rows, as a slice of a column has.
 const PIECE_ROWS_MIN: usize = 64;
 
@@ -83,22 +87,31 @@ impl Plan {
     /// several, and one of wide rows may be far larger than the file.
     fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> Result<usize> {
         let table = &scan.part.table;
-        let of_fields = self.fields.iter().filter(|field| field.column < table.column_count());
-        let of_fields = of_fields.map(|field| table.field_bytes(scan.part.cache(), (field.column, block), &field.path));
-        let of_fields = of_fields.sum::<Result<usize>>()?;
+        let rows = table.block_rows(block);
+        let (mut of_fields, mut of_list) = (0, 0);
+        for ScanField { column, path } in &self.fields {
+            if *column < table.column_count() {
+                let bytes = table.field_bytes(scan.part.cache(), (*column, block), path)?;
+                of_fields += bytes;
+                of_list = if path.is_list() { bytes.max(of_list) } else { of_list };
+            }
+        }
+        let most = match of_list > LIST_BYTES {
+            true => 1 << (rows * LIST_BYTES / of_list).max(LIST_ROWS_MIN).ilog2(),
+            false => rows,
+        };
         let read: BTreeSet<usize> = self.request.projection.iter().copied().collect();
         let stored = read.into_iter().filter(|&ordinal| ordinal < table.column_count());
         // What has one slice is small, and in pieces it is decoded row by row, which takes longer.
         let cut = stored.filter(|&ordinal| !table.is_uncut_text(ordinal, block));
         let of_columns: usize = cut.map(|ordinal| table.decoded_text_bytes(ordinal, block)).sum();
         let bytes = of_columns + of_fields;
-        let rows = table.block_rows(block);
         let decoded_rows = if selected * DENSE_ONE_IN >= rows { rows } else { selected };
         if bytes * decoded_rows <= PIECE_BYTES * rows || bytes < rows * WIDE_ROW_BYTES {
-            return Ok(rows);
+            return Ok(most);
         }
         // As the rows of slices, a power of two: pieces share no slice.
-        Ok(1 << (rows * PIECE_BYTES / bytes).max(PIECE_ROWS_MIN).ilog2())
+        Ok(most.min(1 << (rows * PIECE_BYTES / bytes).max(PIECE_ROWS_MIN).ilog2()))
     }
 
     /// The next selected rows; none at the end of the block.
