@@ -62,9 +62,9 @@ pub use catalog::{
     SequenceOptions, SequenceValue, TableDef, TableRef, WeakTableRef,
 };
 pub use engine::{
-    Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept,
-    KeptFiles, QUARANTINE, QuarantineReport, Quarantined, Restoring, SchedulerStatus, StoredFile, backups,
-    check_backup, quarantine, restore, restore_then,
+    Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, GoesOn,
+    Kept, KeptFiles, Mirroring, QUARANTINE, QuarantineReport, Quarantined, Restoring, SchedulerStatus, SpanFiles,
+    StoredFile, backups, check_backup, quarantine, restore, restore_then,
 };
 pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};

@@ -5,7 +5,8 @@
 //!   fence-7, fence-8               one for each opening that ships; created, never removed
 //!   backup-3, 3-5e0a21bc/...       a base, as any backup
 //!   piece-8-00000001, ...          the log, in order: where it lies, its bytes, which base it goes on from
-//!   files-8-00000001/t5-12-...     data files that its commits attach
+//!   files-8-00000001/t5-12-...     data files that its commits attach; for nodes, too, those that edits name
+//!   beat-8                         for nodes: nothing was committed until then
 //! ```
 //!
 //! | module | what |
@@ -13,8 +14,10 @@
 //! | `names`, `piece`, `note` | names and bytes of objects; the note beside the database |
 //! | `claim` | whether a directory may go on with an archive, and the fence |
 //! | `shipper`, `span`, `base` | rounds that ship the log, one span of it, bases, and what goes |
+//! | `beat` | what nodes hear while nothing is committed |
 //! | `standing` | how it stands, for views |
 //! | `chain`, `restore` | which pieces follow each other; a database made of a base and them |
+//! | `counted`, `mirror`, `mirror_note` | which come next and count; a directory that is kept as the writer's is |
 //!
 //! 1. What counts as shipped is restored by whoever restores after that.
 //! 2. Two openings never both go on: who ships creates a fence first, and then reads how far the one before it came; a
@@ -32,8 +35,12 @@
 //! The bytes: docs/format/archive.md. Design: docs/decisions/2026-11-29-object-stores.md.
 
 mod base;
+mod beat;
 mod chain;
 mod claim;
+mod counted;
+mod mirror;
+mod mirror_note;
 mod names;
 mod note;
 mod piece;
@@ -42,6 +49,8 @@ mod shipper;
 mod span;
 mod standing;
 
+pub use mirror::{Mirror, MirrorOptions, is_mirror};
+pub use mirror_note::MIRROR_FILE;
 pub use names::is_archive;
 pub use note::NOTE_FILE;
 pub use restore::{ArchiveRestored, ArchiveSummary, restore_archive, survey_archive};
