@@ -92,6 +92,13 @@ pub const SETTINGS: &[Definition] = &[
         "Log that the archive lacks, and as much of files, that are kept at most",
     ),
     setting("archive_keep_time", Ms, "24h", Start, "Any moment of so long ago can be restored from the archive"),
+    setting(
+        "archive_nodes",
+        Bool,
+        "off",
+        Start,
+        "Nodes may follow the archive: it gets every file that background jobs write",
+    ),
     setting("auth", Words(&["scram", "trust"]), "scram", Start, "How clients prove who they are; trust needs loopback"),
     setting("authentication_timeout", Ms, "1min", Reload, "How long a client may take to log in"),
     setting("bytea_output", Text, "hex", Fixed, "How bytea is written"),
