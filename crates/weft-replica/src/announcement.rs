@@ -5,7 +5,8 @@
 //!          WEFTANNC  version  crc32c  opening   beat      LSN        timestamp  wall µs  flags   machine epoch
 //! ```
 //!
-//! Flags: 1 closed, 2 of who mirrors an archive. `opening` is a random number of one opening of the writer; `beat` counts how often it has looked after its nodes.
+//! Flags: 1 closed, 2 of who mirrors an archive. `opening` is a random number of one opening of the writer; `beat`
+//! counts how often it has looked after its nodes.
 //!
 //! 1. An announcement counts only when its checksum fits: a torn one is none, and is read again.
 //! 2. It counts while the writer of its epoch has the directory: nodes look after they have read it. One that was

@@ -13,8 +13,8 @@
 //! 3. Who waits waits for an engine, by the number of its join: of one whose place another has taken nothing comes any
 //!    more (57P01), and what is known of the one before says nothing of the next.
 //! 4. A writer that has closed vouches for nothing: another one may have opened its directory.
-//! 5. Who follows an archive is as old as what was shipped: from when the writer asked what was durable, by its clock and
-//!    the node's. It does not know the latest.
+//! 5. Who follows an archive is as old as what was shipped: from when the writer asked what was durable, by its clock
+//!    and the node's. It does not know the latest.
 //!
 //! Concurrency: one mutex, held for memory work only; who waits looks around now and then for its cancellation.
 

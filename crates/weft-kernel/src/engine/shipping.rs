@@ -85,6 +85,7 @@ pub struct SpanFiles {
 impl SpanFiles {
     /// Of a span.
     pub fn of(span: &LogSpan) -> Result<SpanFiles> {
+        assert!(span.switches.is_sorted_by(|a, b| a.0 < b.0), "edits are told in their order (tap 3)");
         let mut files = SpanFiles::default();
         for (number, switch) in &span.switches {
             match files_named(*number, switch)? {

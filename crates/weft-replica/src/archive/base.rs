@@ -21,7 +21,8 @@ use super::chain::{bases, failed, read_head};
 use super::names::before;
 use super::piece::Base;
 
-/// A base that was made: its number, up to where it has the log, and up to which edit the manifest, when it had been made, its bytes.
+/// A base that was made: its number, up to where it has the log, and up to which edit the manifest, when it had been
+/// made, its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
     pub(super) backup: u64,

@@ -221,6 +221,7 @@ impl Work {
     fn begin(&mut self, patience: Duration) -> Result<()> {
         if let Some(at) = self.at {
             self.files_from = at.next;
+            self.mirroring.remove_log_from(at.position)?;
             // The first round says what is wrong with the store.
             return self.show();
         }

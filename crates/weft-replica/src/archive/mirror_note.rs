@@ -33,7 +33,8 @@ pub(super) struct Mirrored {
     pub(super) position: Lsn,
     /// The last commit before it, as far as pieces say.
     pub(super) last: Timestamp,
-    /// All that was durable then is there; 0: nobody knows. The clock of the writer, or of the node when that is behind.
+    /// All that was durable then is there; 0: nobody knows. By the clock of the writer, or of the node when that is
+    /// behind.
     pub(super) made: i64,
     /// What the manifest is of.
     pub(super) base: Base,

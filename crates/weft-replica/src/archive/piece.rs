@@ -16,8 +16,8 @@
 //! `log`: what is whole with it, from and up to where, the last commit at its end, when the last commit in it was made
 //! (0: it has none), edits of the manifest that were durable, and whether the next piece goes on with the same span.
 //! `nodes`, if it is for nodes, too: the pieces have all files that edits of the manifest behind this one name, as far
-//! as their log tells of edits; and when it was asked how far the log was durable. Of a base: the last edit that it has.
-//! The numbers of the last line: bytes behind it, their CRC32C, the CRC32C of the text before that number.
+//! as their log tells of edits; and when it was asked how far the log was durable. Of a base: the last edit that it
+//! has. The numbers of the last line: bytes behind it, their CRC32C, the CRC32C of the text before that number.
 
 use std::fmt::Write;
 

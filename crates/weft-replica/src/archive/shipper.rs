@@ -9,8 +9,8 @@
 //!
 //! 1. From the position of the note on the log is kept, and files from a moment before its durable end was asked for.
 //! 2. A base is named by a piece once it is there, if the log that comes after it is in the archive without a gap.
-//! 3. For nodes files stay from a moment on of whose edits the log that was shipped tells: so one that an edit has named
-//!    of which it does not tell is there, whatever has forgotten it since.
+//! 3. For nodes files stay from a moment on of whose edits the log that was shipped tells: so one that an edit has
+//!    named of which it does not tell is there, whatever has forgotten it since.
 //! 4. For nodes a base is made when the last one has not the edits from which on the pieces have all files.
 //!
 //! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.

@@ -111,6 +111,7 @@ impl Mirroring {
         }
         self.fetch(backup, wanted)?;
         if with_log {
+            self.touched.clear();
             let is_other = |name: &&String| segment_start(name).is_some() && !is_of(backup, name);
             names(&self.env, &self.dir)?
                 .iter()
@@ -190,6 +191,7 @@ impl Mirroring {
         }
         let entries: Vec<Entry> = files.iter().map(coming).collect();
         for entry in &entries {
+            assert!(entry.name.ends_with(COMING), "what is not whole has another name (mirroring 1)");
             self.remove(&self.dir.join(&entry.name))?;
         }
         fetch_all(&self.env, &self.shelf, &self.dir, &Backup { entries, ..backup.clone() })?;
@@ -219,6 +221,8 @@ impl Mirroring {
         // Others read what comes before that.
         let first = if known > start { (header + known.0 - start.0).saturating_sub(*offset) } else { 0 };
         let first = usize::try_from(first).unwrap_or(usize::MAX).min(bytes.len());
+        let at = offset + first as u64;
+        debug_assert!(known <= start || at >= header + known.0 - start.0, "what others read stays (mirroring 3)");
         file.write_at(&bytes[first..], offset + first as u64).map_err(failed)?;
         self.touched.insert(path);
         Ok(())
@@ -226,6 +230,8 @@ impl Mirroring {
 
     /// Makes what was added to the log durable.
     pub fn sync(&mut self) -> Result<()> {
+        let is_log = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).and_then(segment_start).is_some();
+        debug_assert!(self.touched.iter().all(is_log), "what is not synced at once is log (mirroring 1, 3)");
         for path in &self.touched {
             let synced = self.env.fs.open(path, OpenMode::ReadWrite).and_then(|file| file.sync_data());
             synced.map_err(|error| self.failed("syncing", path, &error))?;
@@ -250,6 +256,12 @@ impl Mirroring {
     /// Says that the writer of an epoch has the directory: who follows looks for that.
     pub fn stand_in(&self, epoch: u32) -> Result<()> {
         term::stand_in(&self.env, &self.dir, epoch)
+    }
+
+    /// Removes the segments that begin at or behind a position: a crash has left them, in whatever state.
+    pub fn remove_log_from(&self, position: Lsn) -> Result<()> {
+        let is_behind = |name: &&String| segment_start(name).is_some_and(|start| start >= position);
+        names(&self.env, &self.dir)?.iter().filter(is_behind).try_for_each(|name| self.remove(&self.dir.join(name)))
     }
 
     /// Removes the segments that end at or before a position.

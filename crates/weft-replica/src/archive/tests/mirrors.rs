@@ -127,6 +127,7 @@ fn leave_torn(dir: &Path) {
     let mut bytes = std::fs::read(dir.join(&last)).unwrap();
     bytes.extend((0..777_u32).map(|at| (at * 31) as u8));
     std::fs::write(dir.join(&last), bytes).unwrap();
+    std::fs::write(dir.join("log-00000000ffffff00-00000063"), b"begun").unwrap();
     std::fs::write(dir.join("t3-4711.data.coming"), b"half").unwrap();
     std::fs::write(dir.join("mirror.note.tmp"), b"half").unwrap();
 }
