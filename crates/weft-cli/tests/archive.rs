@@ -92,7 +92,7 @@ fn a_node_follows_s3() {
 
 /// Waits until a node shows what its writer shows, and compares.
 fn is_same(writer: &Served, node: &Served) {
-    let token = writer.ask("SELECT weft_last_commit()");
+    let token = writer.ask("SELECT weft_published_commit()");
     let sums = "SELECT (SELECT sum(v) FROM c), (SELECT sum(v) FROM r), (SELECT sum(v) FROM l), \
                 (SELECT count(*) FROM r WHERE v = 5)";
     let ask = format!("SET freshness_token = '{token}'; SET freshness_timeout = '60s'; {sums}");

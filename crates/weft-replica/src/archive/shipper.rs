@@ -397,6 +397,10 @@ impl Shipper {
         if active(faults::FORGET_NAMED_FILES) {
             self.held = VecDeque::from([self.engine.keep_files()]);
         }
+        if self.options.nodes && held.edits() > self.shipment().told {
+            // So that the log tells of these edits, and what was kept for them can go when it is shipped.
+            self.engine.flush()?;
+        }
         match self.ship_durable(made) {
             Err(Failed::Gone(_)) => {
                 self.begin_again();
