@@ -19,13 +19,19 @@ use weft_format::{Error, Result};
 /// What tells a thread to end.
 pub(crate) struct Bell {
     has_rung: AtomicBool,
+    is_hurried: AtomicBool,
     pausing: Mutex<()>,
     rung: Condvar,
 }
 
 impl Bell {
     pub(crate) fn new() -> Bell {
-        Bell { has_rung: AtomicBool::new(false), pausing: Mutex::new(()), rung: Condvar::new() }
+        Bell {
+            has_rung: AtomicBool::new(false),
+            is_hurried: AtomicBool::new(false),
+            pausing: Mutex::new(()),
+            rung: Condvar::new(),
+        }
     }
 
     /// Whether it is to end.
@@ -39,6 +45,22 @@ impl Bell {
         if !self.has_rung() {
             self.rung.wait_timeout(&mut pausing, time);
         }
+    }
+
+    /// The same, or until somebody has hurried it, since it paused so last.
+    pub(crate) fn pause_unless_hurried(&self, time: Duration) {
+        let mut pausing = self.pausing.lock();
+        if !self.has_rung() && !self.is_hurried.load(Ordering::Acquire) {
+            self.rung.wait_timeout(&mut pausing, time);
+        }
+        self.is_hurried.store(false, Ordering::Release);
+    }
+
+    /// Ends the pause, or the next one.
+    pub(crate) fn hurry(&self) {
+        let _pausing = self.pausing.lock();
+        self.is_hurried.store(true, Ordering::Release);
+        self.rung.notify_all();
     }
 
     fn ring(&self) {

@@ -37,6 +37,9 @@ pub const SHIPPED_IS_FRESH: Fault = Fault::new("SHIPPED_IS_FRESH");
 /// Files that edits have named go though the log that names them was not shipped.
 pub const FORGET_NAMED_FILES: Fault = Fault::new("FORGET_NAMED_FILES");
 
+/// A commit that is to be in the archive is acknowledged before it is.
+pub const ACKNOWLEDGE_UNSHIPPED: Fault = Fault::new("ACKNOWLEDGE_UNSHIPPED");
+
 /// All of them.
 pub const ALL: &[Fault] = &[
     ANNOUNCE_EARLY,
@@ -54,4 +57,5 @@ pub const ALL: &[Fault] = &[
     MIRROR_UNFENCED,
     SHIPPED_IS_FRESH,
     FORGET_NAMED_FILES,
+    ACKNOWLEDGE_UNSHIPPED,
 ];

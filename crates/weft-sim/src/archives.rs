@@ -92,6 +92,7 @@ impl ArchiveLedger {
             keep_bytes: [1 << 30, 20_000][random.below(2) as usize],
             base_log_bytes: 2000 + random.below(60_000),
             keep_time: Duration::from_millis([0, 5, 100_000][random.below(3) as usize]),
+            ack: Duration::ZERO,
             nodes: self.far.is_some(),
         };
         let is_tolerated = |error: &Error| scenario.tolerated.contains(&error.code());

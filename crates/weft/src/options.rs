@@ -74,6 +74,9 @@ pub struct Archiving {
     pub keep_bytes: u64,
     /// Any moment of so long ago can be restored.
     pub keep_time: Duration,
+    /// A commit is acknowledged when the archive has it, and fails when that takes longer, though it is made. Zero: it
+    /// does not wait.
+    pub ack: Duration,
     /// Nodes may follow the archive ([`Follow::archive`]): it gets the files that background jobs write, too.
     pub nodes: bool,
 }
@@ -81,13 +84,13 @@ pub struct Archiving {
 impl Archiving {
     /// With the default options.
     pub fn to(place: impl Into<String>) -> Archiving {
-        let ArchiveOptions { interval, keep_bytes, keep_time, nodes, .. } = ArchiveOptions::default();
-        Archiving { place: place.into(), interval, keep_bytes, keep_time, nodes }
+        let ArchiveOptions { interval, keep_bytes, keep_time, ack, nodes, .. } = ArchiveOptions::default();
+        Archiving { place: place.into(), interval, keep_bytes, keep_time, ack, nodes }
     }
 
     pub(crate) fn options(&self) -> ArchiveOptions {
-        let Archiving { interval, keep_bytes, keep_time, nodes, .. } = *self;
-        ArchiveOptions { interval, keep_bytes, keep_time, nodes, ..ArchiveOptions::default() }
+        let Archiving { interval, keep_bytes, keep_time, ack, nodes, .. } = *self;
+        ArchiveOptions { interval, keep_bytes, keep_time, ack, nodes, ..ArchiveOptions::default() }
     }
 }
 

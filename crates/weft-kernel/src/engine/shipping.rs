@@ -12,7 +12,7 @@ use super::tested::test_data_file;
 use crate::CancelToken;
 use crate::log::{LogSpan, LogTap};
 use crate::manifest::files_named;
-use crate::txn::Engine;
+use crate::txn::{Acknowledge, Engine};
 
 impl Engine {
     /// Begins to read the log at a position, the end of a block, beside who writes it. It must be kept meanwhile
@@ -65,6 +65,12 @@ impl Engine {
             // Of what its table has let go nobody can say what it should be.
             if is_of_its_table { error } else { Error::new(Code::UndefinedFile, error.message()) }
         })
+    }
+
+    /// From here on no commit that is to be durable is acknowledged before this returns; once. It is published by then,
+    /// so others may read it, and after an error it stays.
+    pub fn acknowledge_by(&self, acknowledge: Acknowledge) {
+        assert!(self.core.acknowledge.set(acknowledge).is_ok(), "commits wait for one who acknowledges them");
     }
 
     /// Nothing is committed any more, for this reason: who wrote last may be another by now.

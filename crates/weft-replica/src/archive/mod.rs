@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `names`, `piece`, `note` | names and bytes of objects; the note beside the database |
 //! | `claim` | whether a directory may go on with an archive, and the fence |
+//! | `acks` | commits that wait until the archive has them |
 //! | `shipper`, `span`, `base` | rounds that ship the log, one span of it, bases, and what goes |
 //! | `beat` | what nodes hear while nothing is committed |
 //! | `standing` | how it stands, for views |
@@ -25,8 +26,8 @@
 //! 3. A directory goes on with an archive only when its own log has, byte for byte, what was shipped last, or its note
 //!    names it: one that was copied or put back is refused.
 //! 4. Files that a commit attaches are in the store before the log that has the commit.
-//! 5. Nothing of it is in the way of a commit; what it keeps of log and files is bounded. Beyond that it begins again
-//!    with a new base, and the pieces have a gap.
+//! 5. Nothing of it is in the way of a commit, unless that is asked for (`acks`); what it keeps of log and files is
+//!    bounded. Beyond that it begins again with a new base, and the pieces have a gap.
 //!
 //! Concurrency: one thread ships, one at a time makes bases; no lock is held while the store is asked.
 //!
@@ -34,6 +35,7 @@
 //!
 //! The bytes: docs/format/archive.md. Design: docs/decisions/2026-11-29-object-stores.md.
 
+mod acks;
 mod base;
 mod beat;
 mod chain;

@@ -28,6 +28,7 @@ use weft_kernel::fault::active;
 use weft_kernel::log::{LogKeeper, LogSpan, LogTap};
 use weft_kernel::{Engine, KeptFiles};
 
+use super::acks::Acks;
 use super::base::{Bases, Made, tidy};
 use super::beat::Beat;
 use super::claim::{Claim, Failed, check_fence, claim};
@@ -41,6 +42,8 @@ use crate::faults;
 
 /// A span has so many bytes of log, unless a block is longer.
 const SPAN_BYTES: u64 = 8 << 20;
+/// The longest pause while a commit waits.
+const WAITED_PAUSE: Duration = Duration::from_millis(20);
 /// The shortest interval.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 /// The shortest pause after a base that failed.
@@ -63,6 +66,8 @@ pub struct ArchiveOptions {
     pub base_log_bytes: u64,
     /// Any moment of so long ago can be restored.
     pub keep_time: Duration,
+    /// A commit waits so long until the archive has it; zero: it does not wait.
+    pub ack: Duration,
     /// Nodes may follow the archive: it gets every file that edits of the manifest name, not only what a restore needs.
     pub nodes: bool,
 }
@@ -74,6 +79,7 @@ impl Default for ArchiveOptions {
             keep_bytes: 4 << 30,
             base_log_bytes: 256 << 20,
             keep_time: Duration::from_secs(24 * 3600),
+            ack: Duration::ZERO,
             nodes: false,
         }
     }
@@ -85,6 +91,7 @@ struct Shared {
     /// Everything that was durable at this moment was shipped, behind a base; none: that was never so.
     caught_up: Mutex<Option<u64>>,
     bell: Arc<Bell>,
+    acks: Acks,
     /// The thread that ships has panicked.
     has_panicked: AtomicBool,
 }
@@ -118,6 +125,7 @@ impl Archive {
             status: Mutex::new(status),
             caught_up: Mutex::new(None),
             bell: Arc::new(Bell::new()),
+            acks: Acks::default(),
             has_panicked: AtomicBool::new(false),
         });
         let options = ArchiveOptions { interval: options.interval.max(INTERVAL_MIN), ..options };
@@ -151,6 +159,10 @@ impl Archive {
         }
         let stands: Arc<dyn Stands> = shared.clone();
         accompany(engine, &stands);
+        if !options.ack.is_zero() {
+            let waits = shared.clone();
+            engine.acknowledge_by(Box::new(move |ts| waits.acks.wait(&waits.env, &waits.bell, ts, options.ack)));
+        }
         let what = ("weft-archive", "ships the log");
         let worker = Worker::start(&env, what, &shared.bell, move || shipper.run())?;
         Ok(Archive { engine: engine.clone(), store, shared, worker })
@@ -223,6 +235,7 @@ struct Panicking(Arc<Shared>);
 impl Drop for Panicking {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            self.0.acks.end(&Error::internal("the thread that ships has panicked"));
             self.0.has_panicked.store(true, Ordering::Release);
         }
     }
@@ -266,7 +279,14 @@ impl Shipper {
         let _panicking = Panicking(self.shared.clone());
         let mut pause = self.options.interval;
         loop {
-            self.shared.bell.pause(pause);
+            // In trouble nobody hurries it: whoever waits is told in time. A base is waited for in short pauses.
+            match pause <= self.options.interval {
+                true if self.shared.acks.is_waited_for() => {
+                    self.shared.bell.pause_unless_hurried(pause.min(WAITED_PAUSE));
+                }
+                true => self.shared.bell.pause_unless_hurried(pause),
+                false => self.shared.bell.pause(pause),
+            }
             let is_last = self.shared.stops();
             if is_last {
                 self.ending = Some(self.now());
@@ -284,6 +304,7 @@ impl Shipper {
             }
             if is_last {
                 self.shared.status.lock().phase = ArchivePhase::Stopped;
+                self.shared.acks.end(&Error::new(Code::ShuttingDown, "the archive was ended"));
                 return;
             }
         }
@@ -305,6 +326,7 @@ impl Shipper {
     /// Another has taken over: what would be committed here, nobody who restores would ever see (archive 2).
     fn lose(&mut self, error: Error) {
         self.engine.stop_writes(error.message());
+        self.shared.acks.end(&error);
         self.bases.end();
         self.keep_from(None);
         let mut status = self.shared.status.lock();
@@ -418,6 +440,8 @@ impl Shipper {
         }
         if self.usable_base().is_some() && !self.is_base_new {
             *self.shared.caught_up.lock() = Some(begun);
+            let last = self.shipment().last;
+            self.shared.acks.note(last);
         }
         let mut status = self.shared.status.lock();
         status.phase = ArchivePhase::Shipping;

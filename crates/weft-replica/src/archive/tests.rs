@@ -18,6 +18,7 @@ use weft_tables::{column_method, lineage_method, row_method};
 use super::*;
 use crate::faults;
 
+mod acknowledged;
 mod mirrors;
 mod takeovers;
 
@@ -560,7 +561,7 @@ fn planted_faults_of_archives_are_caught() {
         println!("{}: {found}", fault.name());
         found
     };
-    let bodies: [(Fault, fn()); 8] = [
+    let bodies: [(Fault, fn()); 9] = [
         (faults::SHIP_UNFENCED, takeovers::who_was_taken_over_ships_and_commits_nothing_more),
         (faults::SHIP_WITHOUT_FILES, loads_are_restored_from_a_base_before_them),
         (faults::ARCHIVE_ANYTHING, takeovers::directories_that_were_copied_or_put_back_are_refused),
@@ -568,6 +569,7 @@ fn planted_faults_of_archives_are_caught() {
         (faults::ANNOUNCE_BEFORE_FILES, mirrors::files_are_there_before_the_log_that_names_them),
         (faults::MIRROR_UNFENCED, mirrors::what_somebody_ships_who_has_lost_the_archive_is_not_shown),
         (faults::SHIPPED_IS_FRESH, mirrors::a_node_is_as_old_as_what_was_shipped),
+        (faults::ACKNOWLEDGE_UNSHIPPED, acknowledged::a_commit_is_acknowledged_when_the_archive_has_it),
         (faults::FORGET_NAMED_FILES, mirrors::files_that_merges_took_at_once_are_followed),
     ];
     let missed: Vec<&str> =

@@ -274,6 +274,13 @@ pub const SETTINGS: &[Definition] = &[
     setting("standard_conforming_strings", Text, "on", Fixed, "Backslashes in '...' are ordinary characters"),
     setting("statement_timeout", Ms, "0", Session, "How long a statement may run; 0 = without end"),
     setting(
+        "store_ack",
+        Ms,
+        "0",
+        Start,
+        "A commit waits so long until the archive has it, then fails though it is made; 0 = it does not wait",
+    ),
+    setting(
         "system_time",
         Text,
         "",
