@@ -44,6 +44,7 @@ const USAGE: &str = "\
 Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
        weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
+       weft serve DIR --follow URL [--config FILE] [--SETTING VALUE]...
        weft promote DIR [--node NAME] [--force] [--seconds N]
        weft nodes DIR [--check] [--format table|csv|json]
        weft route --writer HOST:PORT --node HOST:PORT [--node ...] [--listen ADDRESS:PORT]   weft route --help: more

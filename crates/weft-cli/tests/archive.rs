@@ -74,6 +74,71 @@ fn a_killed_server_is_restored_from_s3() {
     }
 }
 
+#[test]
+fn a_node_follows_a_directory_of_objects() {
+    let scratch = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", scratch.path().join("store").display());
+    is_followed(scratch.path(), &url, &Vec::new());
+}
+
+#[test]
+fn a_node_follows_s3() {
+    let scratch = tempfile::tempdir().unwrap();
+    match Moto::start(Path::new(env!("CARGO_TARGET_TMPDIR")), "follow") {
+        Ok(moto) => is_followed(scratch.path(), "s3://follow/of/weft", &moto.variables().to_vec()),
+        Err(reason) => skip(&reason),
+    }
+}
+
+/// Waits until a node shows what its writer shows, and compares.
+fn is_same(writer: &Served, node: &Served) {
+    let token = writer.ask("SELECT weft_published_commit()");
+    let sums = "SELECT (SELECT sum(v) FROM c), (SELECT sum(v) FROM r), (SELECT sum(v) FROM l), \
+                (SELECT count(*) FROM r WHERE v = 5)";
+    let ask = format!("SET freshness_token = '{token}'; SET freshness_timeout = '60s'; {sums}");
+    assert_eq!(node.ask(&ask), writer.ask(sums));
+}
+
+fn is_followed(scratch: &Path, url: &str, variables: &Variables) {
+    let options = ["--archive", url, "--archive-interval", "100ms", "--archive-nodes", "on", "--store-ack", "60s"];
+    let writer = Served::start_by(&scratch.join("writer"), &options, variables);
+    writer.ask(
+        "CREATE TABLE c (k bigint PRIMARY KEY, v bigint NOT NULL); \
+         CREATE TABLE r (k bigint PRIMARY KEY, v bigint NOT NULL) USING row; \
+         CREATE TABLE l (k bigint PRIMARY KEY, v bigint NOT NULL) USING lineage; CREATE INDEX ON r (v)",
+    );
+    let follow = ["--follow", url, "--archive-interval", "100ms"];
+    let far = scratch.join("far");
+    let node = Served::start_by(&far, &follow, variables);
+    for round in 0..2 {
+        for table in ["c", "r", "l"] {
+            let (from, to) = (round * 3_000, round * 3_000 + 2_999);
+            writer.ask(&format!("INSERT INTO {table} SELECT g, g % 97 FROM generate_series({from}, {to}) s(g)"));
+            writer.ask(&format!("UPDATE {table} SET v = v + 1 WHERE k % 7 = {round}"));
+        }
+        writer.ask("CHECKPOINT");
+        is_same(&writer, &node);
+    }
+    assert_eq!(node.ask("SELECT state, last_error FROM weft_archive"), "following|");
+    assert_eq!(node.ask("SELECT pg_is_in_recovery()"), "t");
+    let refused = node.refused("SET freshness = 'latest'; SELECT 1");
+    assert!(refused.contains("follows an archive"), "{refused}");
+    assert_eq!(node.ask("SET freshness = '30s'; SELECT 1"), "1", "nothing is committed, and it is told so");
+    // Killed, it goes on; while it is away its writer goes on, too, and opens again.
+    node.kill();
+    writer.ask("DELETE FROM c WHERE k % 3 = 0");
+    writer.kill();
+    let refused = weft(variables, &["serve", "--listen", "127.0.0.1:0", &far.display().to_string()]);
+    assert!(!refused.status.success() && text(&refused).contains("follows an archive"), "{}", text(&refused));
+    let node = Served::start_by(&far, &follow, variables);
+    let writer = Served::start_by(&scratch.join("writer"), &options, variables);
+    writer.ask("INSERT INTO c VALUES (-1, 1000000)");
+    is_same(&writer, &node);
+    let refused = weft(variables, &["promote", &far.display().to_string(), "--seconds", "3"]);
+    assert!(!refused.status.success(), "{}", text(&refused));
+    is_same(&writer, &node);
+}
+
 fn goes_on_elsewhere(scratch: &Path, url: &str, variables: &Variables) {
     let at = |name: &str| scratch.join(name).display().to_string();
     let options = ["--archive", url, "--archive-interval", "100ms"];

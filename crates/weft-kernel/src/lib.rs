@@ -62,9 +62,9 @@ pub use catalog::{
     SequenceOptions, SequenceValue, TableDef, TableRef, WeakTableRef,
 };
 pub use engine::{
-    Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept,
-    KeptFiles, QUARANTINE, QuarantineReport, Quarantined, Restoring, SchedulerStatus, StoredFile, backups,
-    check_backup, quarantine, restore, restore_then,
+    Backup, BackupPlace, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, GoesOn,
+    Kept, KeptFiles, Mirroring, QUARANTINE, QuarantineReport, Quarantined, Restoring, SchedulerStatus, SpanFiles,
+    StoredFile, backups, check_backup, quarantine, restore, restore_then,
 };
 pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};
@@ -73,6 +73,6 @@ pub use services::Services;
 pub use term::{newest_writer, writer_is_present, writer_of};
 pub use timeline::Horizon;
 pub use txn::{
-    ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, SessionLocks,
-    Transaction,
+    Acknowledge, ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues,
+    SessionLocks, Transaction,
 };

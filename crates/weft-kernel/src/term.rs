@@ -144,6 +144,18 @@ pub fn writer_of(env: &Env, dir: &Path) -> Option<String> {
     successor(env, dir)
 }
 
+/// Makes it look as if the writer of an epoch had a directory that nobody writes: for who follows what was copied
+/// there.
+pub(crate) fn stand_in(env: &Env, dir: &Path, epoch: u32) -> Result<()> {
+    let failed = |error: io::Error| Error::io(format!("naming the writer of {}", dir.display()), &error);
+    let present = numbers(env, dir)?;
+    if !present.contains(&epoch) {
+        env.fs.open(&dir.join(name(epoch)), OpenMode::CreateNew).map_err(failed)?;
+    }
+    let mut others = present.into_iter().filter(|other| *other != epoch);
+    others.try_for_each(|other| env.fs.remove(&dir.join(name(other)))).map_err(failed)
+}
+
 /// Whether the writer of an epoch has the directory.
 pub fn writer_is_present(env: &Env, dir: &Path, epoch: u32) -> io::Result<bool> {
     env.fs.exists(&dir.join(name(epoch)))

@@ -28,6 +28,18 @@ pub const ARCHIVE_ANYTHING: Fault = Fault::new("ARCHIVE_ANYTHING");
 /// A base counts though there is a gap in the log behind it.
 pub const GO_ON_ACROSS_GAP: Fault = Fault::new("GO_ON_ACROSS_GAP");
 
+/// Who mirrors an archive announces log before the files that it names are there.
+pub const ANNOUNCE_BEFORE_FILES: Fault = Fault::new("ANNOUNCE_BEFORE_FILES");
+/// Who mirrors an archive takes pieces of somebody who may have lost it.
+pub const MIRROR_UNFENCED: Fault = Fault::new("MIRROR_UNFENCED");
+/// Who follows an archive thinks that what was shipped is all there is.
+pub const SHIPPED_IS_FRESH: Fault = Fault::new("SHIPPED_IS_FRESH");
+/// Files that edits have named go though the log that names them was not shipped.
+pub const FORGET_NAMED_FILES: Fault = Fault::new("FORGET_NAMED_FILES");
+
+/// A commit that is to be in the archive is acknowledged before it is.
+pub const ACKNOWLEDGE_UNSHIPPED: Fault = Fault::new("ACKNOWLEDGE_UNSHIPPED");
+
 /// All of them.
 pub const ALL: &[Fault] = &[
     ANNOUNCE_EARLY,
@@ -41,4 +53,9 @@ pub const ALL: &[Fault] = &[
     SHIP_WITHOUT_FILES,
     ARCHIVE_ANYTHING,
     GO_ON_ACROSS_GAP,
+    ANNOUNCE_BEFORE_FILES,
+    MIRROR_UNFENCED,
+    SHIPPED_IS_FRESH,
+    FORGET_NAMED_FILES,
+    ACKNOWLEDGE_UNSHIPPED,
 ];

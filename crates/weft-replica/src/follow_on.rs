@@ -121,7 +121,7 @@ impl Follow {
         self.standing.note_announcement(announced);
         let stepped = match self.follower.is_some() {
             true => self.follow(announced, read),
-            false => self.join(read, replaced, stop),
+            false => self.join(announced, read, replaced, stop),
         };
         match stepped {
             Ok(next) => {
@@ -180,15 +180,21 @@ impl Follow {
         }
         let is_there = count < COMMITS_AT_ONCE;
         let (position, published) = (follower.position(), follower.engine().published());
-        let is_vouched_for = is_there && !announced.is_closed;
-        self.standing.note_followed(position, published, is_vouched_for.then_some(read));
+        let vouched_for = announced.vouches_for(read, self.env.clock.wall_micros()).filter(|_| is_there);
+        self.standing.note_followed(position, published, vouched_for);
         if read.saturating_sub(self.told) >= TELL_NANOS {
             self.tell(Phase::Following);
         }
         Ok(if is_there { Next::Poll } else { Next::Go })
     }
 
-    fn join(&mut self, read: u64, replaced: &Replaced, stop: &dyn Fn() -> bool) -> Result<Next> {
+    fn join(
+        &mut self,
+        announced: Announcement,
+        read: u64,
+        replaced: &Replaced,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Next> {
         self.standing.note_phase(Phase::Joining);
         self.tell(Phase::Joining);
         let file = self.ear.file.clone().expect("an announcement was read from it");
@@ -206,7 +212,8 @@ impl Follow {
         self.tell(Phase::Following);
         // First, so that who waits for this finds what was made of the engine.
         replaced(&engine, self.standing.engine());
-        self.standing.note_joined(&engine, position, read);
+        let vouched_for = announced.vouches_for(read, self.env.clock.wall_micros());
+        self.standing.note_joined(&engine, position, vouched_for);
         Ok(Next::Go)
     }
 

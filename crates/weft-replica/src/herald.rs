@@ -17,17 +17,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use weft_env::sync::{Condvar, Mutex};
-use weft_env::{Env, File, JoinHandle};
-use weft_format::{Error, Lsn, Result};
+use weft_env::sync::Mutex;
+use weft_env::{Env, File};
+use weft_format::{Lsn, Result};
 use weft_kernel::fault::active;
 use weft_kernel::log::{Durable, LogKeeper};
 use weft_kernel::{Engine, KeptFiles};
 
 use crate::announcement::Announcement;
+use crate::bell::{Bell, Worker};
 use crate::company::Company;
 use crate::faults;
 use crate::place::Place;
@@ -110,9 +111,7 @@ struct Shared {
     voice: Arc<Voice>,
     options: HeraldOptions,
     held: Mutex<Held>,
-    stop: AtomicBool,
-    stopping: Mutex<()>,
-    rung: Condvar,
+    bell: Arc<Bell>,
 }
 
 impl Nodes for Shared {
@@ -137,7 +136,7 @@ impl Nodes for Shared {
 /// Announces for an engine, until it is dropped.
 pub struct Herald {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle>>,
+    worker: Worker,
 }
 
 impl Herald {
@@ -164,9 +163,7 @@ impl Herald {
             voice,
             options,
             held: Mutex::new(held),
-            stop: AtomicBool::new(false),
-            stopping: Mutex::new(()),
-            rung: Condvar::new(),
+            bell: Arc::new(Bell::new()),
         });
         shared.beat();
         // What an earlier opening has put aside for nodes that have gone.
@@ -174,9 +171,8 @@ impl Herald {
         let nodes: Arc<dyn Nodes> = shared.clone();
         engine.keep_company(Company::writer(&nodes));
         let beating = shared.clone();
-        let thread = env.spawn.spawn("weft-herald", Box::new(move || beating.run()));
-        let thread = thread.map_err(|error| Error::io("starting the thread that announces", &error))?;
-        Ok(Herald { shared, thread: Mutex::new(Some(thread)) })
+        let worker = Worker::start(&env, ("weft-herald", "announces"), &shared.bell, move || beating.run())?;
+        Ok(Herald { shared, worker })
     }
 
     /// Looks after the nodes now, as its thread does now and then.
@@ -201,14 +197,7 @@ impl Herald {
 
     /// Stops looking after nodes; what is kept for them stays kept, so that the last checkpoint takes nothing away.
     pub fn stop(&self) {
-        {
-            let _stopping = self.shared.stopping.lock();
-            self.shared.stop.store(true, Ordering::Release);
-            self.shared.rung.notify_all();
-        }
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
-        }
+        self.worker.stop();
     }
 
     /// The engine closes, and has written its last: says so, and keeps nothing any more. While the directory is locked.
@@ -222,24 +211,10 @@ impl Herald {
     }
 }
 
-impl Drop for Herald {
-    fn drop(&mut self) {
-        // While a thread unwinds the machine may be gone (a simulated crash).
-        if !std::thread::panicking() {
-            self.stop();
-        }
-    }
-}
-
 impl Shared {
     fn run(&self) {
-        while !self.stop.load(Ordering::Acquire) {
-            {
-                let mut stopping = self.stopping.lock();
-                if !self.stop.load(Ordering::Acquire) {
-                    self.rung.wait_timeout(&mut stopping, self.options.beat);
-                }
-            }
+        while !self.bell.has_rung() {
+            self.bell.pause(self.options.beat);
             self.beat();
         }
     }

@@ -16,6 +16,7 @@
 //! | `retention` | what the writer keeps for them, and up to which bounds |
 //! | `node`, `standing` | a node: joins, follows, joins anew; what is known of it, and waiting for that |
 //! | `follow_on` | one step of a node |
+//! | `bell` | a thread that works in rounds until it is told to end |
 //! | `listening` | whether a writer is heard, before somebody else takes its directory |
 //! | `archive` | the log, a moment after it is durable, in a store of objects |
 //! | `survey` | who is there, for somebody who sees the directory alone |
@@ -37,6 +38,7 @@
 
 mod announcement;
 mod archive;
+mod bell;
 mod company;
 pub mod faults;
 mod follow_on;
@@ -53,8 +55,8 @@ mod survey;
 
 pub use announcement::Announcement;
 pub use archive::{
-    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, NOTE_FILE, is_archive,
-    restore_archive, survey_archive,
+    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, MIRROR_FILE, Mirror,
+    MirrorOptions, NOTE_FILE, is_archive, is_mirror, restore_archive, survey_archive,
 };
 pub use company::Company;
 pub use follow_on::Replaced;

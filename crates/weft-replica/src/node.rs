@@ -15,15 +15,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, JoinHandle};
 use weft_format::{Code, Error, Result, Timestamp};
 use weft_kernel::method::Method;
 use weft_kernel::{CancelToken, Engine, EngineOptions};
 
+use crate::bell::{Bell, Worker};
 use crate::follow_on::{Follow, Next, Parts, Replaced};
 use crate::listening::listen;
 use crate::place::check_name;
@@ -63,9 +63,7 @@ struct Shared {
     env: Env,
     standing: Arc<Standing>,
     poll: Duration,
-    stop: AtomicBool,
-    stopping: Mutex<()>,
-    rung: Condvar,
+    bell: Arc<Bell>,
 }
 
 /// What has become of a node by a promotion: none was begun, or it failed; one is under way; it has become the writer.
@@ -97,7 +95,7 @@ pub struct Promoted {
 pub struct Node {
     shared: Arc<Shared>,
     rank: AtomicU8,
-    thread: Mutex<Option<JoinHandle>>,
+    worker: Worker,
     dir: PathBuf,
     methods: Vec<Arc<dyn Method>>,
 }
@@ -119,24 +117,12 @@ impl Node {
         let engine = EngineOptions { workers: 0, ..engine };
         let (at, methods_too) = (dir.to_owned(), methods.clone());
         let parts = Parts { env: env.clone(), dir: dir.to_owned(), name, address, methods, engine };
-        let shared = Arc::new(Shared {
-            env: env.clone(),
-            standing: standing.clone(),
-            poll,
-            stop: AtomicBool::new(false),
-            stopping: Mutex::new(()),
-            rung: Condvar::new(),
-        });
+        let shared =
+            Arc::new(Shared { env: env.clone(), standing: standing.clone(), poll, bell: Arc::new(Bell::new()) });
         let running = shared.clone();
-        let thread = env.spawn.spawn("weft-node", Box::new(move || running.watch(&parts, &Arc::new(replaced))));
-        let thread = thread.map_err(|error| Error::io("starting the thread that follows", &error))?;
-        let node = Node {
-            shared,
-            rank: AtomicU8::new(FOLLOWS),
-            thread: Mutex::new(Some(thread)),
-            dir: at,
-            methods: methods_too,
-        };
+        let watch = move || running.watch(&parts, &Arc::new(replaced));
+        let worker = Worker::start(env, ("weft-node", "follows"), &shared.bell, watch)?;
+        let node = Node { shared, rank: AtomicU8::new(FOLLOWS), worker, dir: at, methods: methods_too };
         match standing.wait((Goal::Shows(Timestamp(0)), None), join_timeout, None)? {
             Waited::Shown => Ok(node),
             Waited::TimedOut => Err(node.not_joined(dir, join_timeout)),
@@ -186,7 +172,7 @@ impl Node {
     /// Opens the directory as its writer, with what the log has to its end, and follows no more. `engine` says with
     /// [`EngineOptions::takes_over`] whether a writer that lives is overtaken; otherwise that one keeps the directory
     /// ([`Code::CannotConnectNow`]), and the node follows on, as after every other error. While another promotion is
-    /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`].
+    /// under way, and after one, it fails with [`Code::NotInPrerequisiteState`]; so does one that follows an archive.
     pub fn promote(&self, engine: EngineOptions) -> Result<Promoted> {
         let mut promoting = self.begin_promotion()?;
         let promoted = self.promote_alone(engine)?;
@@ -206,6 +192,12 @@ impl Node {
     }
 
     fn promote_alone(&self, engine: EngineOptions) -> Result<Promoted> {
+        if self.shared.standing.follows_archive() {
+            let what = "this node follows an archive, and cannot become its writer";
+            let hint =
+                "restore the archive into a new directory, and serve that with --archive: it takes the archive over";
+            return Err(Error::new(Code::NotInPrerequisiteState, what).hint(hint));
+        }
         if !engine.takes_over {
             let hint = "stop that server; or promote with --force, and it acknowledges nothing more";
             listen(&self.shared.env, &self.dir, 0).map_err(|heard| heard.hint(hint))?;
@@ -226,30 +218,14 @@ impl Node {
 
     /// Leaves: it follows no more, and its writer keeps nothing for it. What it shows can still be read.
     pub fn stop(&self) {
-        {
-            let _stopping = self.shared.stopping.lock();
-            self.shared.stop.store(true, Ordering::Release);
-            self.shared.rung.notify_all();
-        }
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // While a thread unwinds the machine may be gone (a simulated crash).
-        if !std::thread::panicking() {
-            self.stop();
-        }
+        self.worker.stop();
     }
 }
 
 impl Shared {
     /// Follows by a thread of its own, and again when that one panics (node 2).
     fn watch(self: &Arc<Shared>, parts: &Parts, replaced: &Arc<Replaced>) {
-        while !self.stop.load(Ordering::Acquire) {
+        while !self.bell.has_rung() {
             let follow = Follow::new(parts.clone(), self.standing.clone());
             let (running, replaced) = (Arc::clone(self), Arc::clone(replaced));
             let spawned = self.env.spawn.spawn("weft-follow", Box::new(move || running.run(follow, &replaced)));
@@ -259,15 +235,12 @@ impl Shared {
                 Err(error) => Error::io("starting the thread that follows", &error),
             };
             self.standing.note_lost(&ended);
-            let mut stopping = self.stopping.lock();
-            if !self.stop.load(Ordering::Acquire) {
-                self.rung.wait_timeout(&mut stopping, REST);
-            }
+            self.bell.pause(REST);
         }
     }
 
     fn run(&self, mut follow: Follow, replaced: &Replaced) {
-        let stop = || self.stop.load(Ordering::Acquire);
+        let stop = || self.bell.has_rung();
         while !stop() {
             let pause = match follow.step(replaced, &stop) {
                 Next::Go => continue,
@@ -278,10 +251,7 @@ impl Shared {
                 self.env.clock.sleep(pause);
                 continue;
             }
-            let mut stopping = self.stopping.lock();
-            if !self.stop.load(Ordering::Acquire) {
-                self.rung.wait_timeout(&mut stopping, pause);
-            }
+            self.bell.pause(pause);
         }
         follow.leave();
     }

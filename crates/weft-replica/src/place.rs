@@ -78,6 +78,12 @@ impl Place {
         Ok(found)
     }
 
+    /// Forgets all nodes: those that live tell again.
+    pub(crate) fn forget_all(&self) -> Result<()> {
+        self.registered()?.iter().for_each(|(name, _)| self.leave(name));
+        Ok(())
+    }
+
     /// A node leaves, or is forgotten.
     pub(crate) fn leave(&self, name: &str) {
         let _ = self.env.fs.remove(&self.dir.join(format!("{name}{SUFFIX}")));

@@ -13,6 +13,8 @@
 //! 3. Who waits waits for an engine, by the number of its join: of one whose place another has taken nothing comes any
 //!    more (57P01), and what is known of the one before says nothing of the next.
 //! 4. A writer that has closed vouches for nothing: another one may have opened its directory.
+//! 5. Who follows an archive is as old as what was shipped: from when the writer asked what was durable, by its clock
+//!    and the node's. It does not know the latest.
 //!
 //! Concurrency: one mutex, held for memory work only; who waits looks around now and then for its cancellation.
 
@@ -174,25 +176,24 @@ impl Standing {
         self.state.lock().phase = phase;
     }
 
-    /// It has joined, with everything that was announced when it was `read`.
-    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, read: u64) {
+    /// It has joined, with everything that was acknowledged then (none: nobody knows).
+    pub(crate) fn note_joined(&self, engine: &Arc<Engine>, position: Lsn, vouched_for: Option<u64>) {
         let published = engine.published();
         let mut state = self.state.lock();
         assert!(published >= state.published, "what was shown stays shown (standing 2)");
         state.joins += 1;
         (state.phase, state.position, state.published) = (Phase::Following, position, published);
-        // Standing 4.
-        state.confirmed = if state.announced.is_closed { state.confirmed } else { Some(read) };
+        state.confirmed = state.confirmed.max(vouched_for);
         state.engine = Some(engine.clone());
         self.wake(&state);
     }
 
-    /// It has come so far; `read` says when the announcement was read that ends there.
-    pub(crate) fn note_followed(&self, position: Lsn, published: Timestamp, read: Option<u64>) {
+    /// It has come so far, and shows everything that was acknowledged then (none: nobody knows).
+    pub(crate) fn note_followed(&self, position: Lsn, published: Timestamp, vouched_for: Option<u64>) {
         let mut state = self.state.lock();
         assert!(position >= state.position && published >= state.published, "a node goes on (standing 2)");
         (state.position, state.published) = (position, published);
-        state.confirmed = state.confirmed.max(read);
+        state.confirmed = state.confirmed.max(vouched_for);
         self.wake(&state);
     }
 
@@ -208,6 +209,11 @@ impl Standing {
         let mut state = self.state.lock();
         state.is_over = true;
         self.wake(&state);
+    }
+
+    /// Whether it follows an archive (standing 5).
+    pub(crate) fn follows_archive(&self) -> bool {
+        self.state.lock().announced.is_shipped
     }
 
     /// The last commit that is shown, and may not be shown no more.
@@ -257,6 +263,12 @@ impl Standing {
         let asked = self.now();
         let limit = asked.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         let mut state = self.state.lock();
+        if goal == Goal::Latest && state.announced.is_shipped && !active(faults::SHIPPED_IS_FRESH) {
+            let what = "this node follows an archive: what its writer has acknowledged by now nobody can tell here";
+            let hint =
+                "read the latest from the writer; here SET freshness to a time, or wait for a commit by its token";
+            return Err(Error::new(Code::FeatureNotSupported, what).hint(hint));
+        }
         state.waiters += 1;
         let waited = loop {
             let now = self.now();

@@ -18,6 +18,7 @@ use weft_kernel::{Engine, EngineOptions};
 use weft_replica::{Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, is_archive, restore_archive};
 use weft_store::FileStore;
 
+use crate::far_node::FarNode;
 use crate::history::History;
 use crate::model::State;
 use crate::random::Random;
@@ -29,7 +30,11 @@ const ARCHIVE: &str = "archive";
 
 /// What is known of the archive of one seed.
 #[derive(Default)]
-pub struct ArchiveLedger(Mutex<Inner>);
+pub struct ArchiveLedger {
+    inner: Mutex<Inner>,
+    /// The node that follows it, if one does.
+    far: Option<FarNode>,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -58,12 +63,22 @@ pub struct ArchiveCounts {
 
 impl ArchiveLedger {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The totals.
     pub fn counts(&self) -> ArchiveCounts {
         self.inner().counts
+    }
+
+    /// The same, and a node follows the archive.
+    pub fn with_node() -> ArchiveLedger {
+        ArchiveLedger { far: Some(FarNode::default()), ..ArchiveLedger::default() }
+    }
+
+    /// What the node has shown: snapshots that were compared, and how often it has joined.
+    pub fn far(&self) -> (u64, u64) {
+        self.far.as_ref().map_or((0, 0), FarNode::counts)
     }
 
     fn store(env: &Env) -> Arc<dyn ObjectStore> {
@@ -77,6 +92,8 @@ impl ArchiveLedger {
             keep_bytes: [1 << 30, 20_000][random.below(2) as usize],
             base_log_bytes: 2000 + random.below(60_000),
             keep_time: Duration::from_millis([0, 5, 100_000][random.below(3) as usize]),
+            ack: Duration::ZERO,
+            nodes: self.far.is_some(),
         };
         let is_tolerated = |error: &Error| scenario.tolerated.contains(&error.code());
         let archive = match Archive::start(engine, ArchiveLedger::store(env), options) {
@@ -87,16 +104,21 @@ impl ArchiveLedger {
             }
             Err(error) => panic!("violation: its own archive is refused: {error}: {:?}", error.detail_text()),
         };
+        let mut beside = None;
         for _ in 0..1 + random.below(3) {
             env.clock.sleep(Duration::from_micros(random.below(3000)));
             if !self.confirm(env, engine, &archive, history, scenario) {
                 self.inner().counts.failed += 1;
                 break;
             }
-            if scenario.tolerated.is_empty() && random.chance(60) {
+            if let Some(far) = &self.far {
+                beside = beside.or_else(|| far.begin(env, ArchiveLedger::store(env), scenario, random));
+                beside.iter().for_each(|beside| far.compare(env, beside, engine, history, random));
+            } else if scenario.tolerated.is_empty() && random.chance(60) {
                 self.compare(env, history, scenario, random);
             }
         }
+        drop(beside);
         let status = archive.status();
         archive.stop();
         let counts = &mut self.inner().counts;

@@ -34,6 +34,7 @@ pub mod checker;
 mod client;
 mod completeness;
 mod damage;
+mod far_node;
 mod following;
 mod following_builds;
 pub mod golden;

@@ -111,6 +111,31 @@ fn what_an_archive_has_is_restored_whenever_the_machine_crashes() {
 }
 
 #[test]
+fn a_node_over_the_archive_shows_what_was_committed_whenever_the_machine_crashes() {
+    let (compared, joins) = (AtomicU64::new(0), AtomicU64::new(0));
+    each_seed(|seed| {
+        let mut machine = Machine::new(seed);
+        machine.ledger = Arc::new(ArchiveLedger::with_node());
+        assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}");
+        for crash in 0..4 {
+            let operations = 1 + machine.random.below(600);
+            let end = machine.run(move |simulation| simulation.crash_after(operations));
+            machine.simulation.cancel_crash();
+            if let RunEnd::Panicked { message, .. } = end {
+                panic!("seed {seed}, crash {crash}: {message}");
+            }
+        }
+        assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}, the last round");
+        let (looked, joined) = machine.ledger.far();
+        compared.fetch_add(looked, Ordering::Relaxed);
+        joins.fetch_max(joined, Ordering::Relaxed);
+    });
+    let (compared, joins) = (compared.into_inner(), joins.into_inner());
+    println!("{compared} snapshots compared, {joins} joins at most");
+    assert!(setting("WEFT_SIM_SEED").is_some() || compared > 0);
+}
+
+#[test]
 fn any_operation_may_fail_while_an_archive_is_shipped() {
     let failed = AtomicU64::new(0);
     each_seed(|seed| {

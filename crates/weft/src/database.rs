@@ -14,7 +14,8 @@
 //!    writer ([`Database::promote`]): that is done alone, a second call is refused, and closing waits for its end.
 //! 4. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
 //!    Before, what is freed goes back while the process has more than half of what is accounted for.
-//! 5. The directory is the one that was named when it was opened, wherever the process goes afterwards.
+//! 5. A directory that follows an archive is nobody's to write: opening it is refused.
+//! 6. The directory is the one that was named when it was opened, wherever the process goes afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -28,8 +29,8 @@ use weft_kernel::{
     Backup, BackupPlace, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef,
 };
 use weft_replica::{
-    Archive, ArchiveRestored, ArchiveStatus, ArchiveSummary, Herald, Node, NodeOptions, NodeSeen, NodeStatus, Promoted,
-    Survey,
+    Archive, ArchiveRestored, ArchiveStatus, ArchiveSummary, Herald, Mirror, MirrorOptions, Node, NodeOptions,
+    NodeSeen, NodeStatus, Promoted, Survey,
 };
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
@@ -113,7 +114,8 @@ enum Beside {
     /// Nobody follows.
     Nobody,
     Nodes(Herald),
-    Writer(Node),
+    /// The writer, and who mirrors its archive when it is elsewhere. The node ends first.
+    Writer(Node, Option<Arc<Mirror>>),
 }
 
 /// What a table has in one of its layers.
@@ -143,6 +145,7 @@ impl Database {
         let memory = keep_little(&env, &options);
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
         let (dir, limits) = (absolute(dir.as_ref())?, options.nodes);
+        refuse_mirror(&env, &dir)?;
         let apart = weft_replica::listen(&env, &dir, weft_env::machine())?;
         let archived_to = archived_to(&env, &dir, &options)?;
         let engine_options = EngineOptions { apart, archived_to, ..options.engine() };
@@ -189,14 +192,17 @@ impl Database {
     }
 
     /// Follows the database that another process has open in a directory, with [`Options::nodes`], and shows what that
-    /// one commits, milliseconds later. Sessions only read (25006).
+    /// one commits, milliseconds later. Sessions only read (25006). With [`Follow::archive`] it follows what a server
+    /// ships there, in a directory of its own, as much later as that is shipped.
     ///
     /// # Errors
     ///
-    /// 57P03 when it has not joined in [`Follow::join_timeout`], with the reason.
+    /// 57P03 when it has not joined in [`Follow::join_timeout`], with the reason; 22023 when the directory is another
+    /// database's, or follows another archive.
     pub fn follow(dir: impl AsRef<Path>, options: Options, follow: Follow) -> Result<Database> {
         let (env, dir) = (Env::real(), absolute(dir.as_ref())?);
         let memory = keep_little(&env, &options);
+        let mirror = start_mirror(&env, &dir, &follow)?.map(Arc::new);
         let node = NodeOptions {
             name: follow.name,
             address: follow.address,
@@ -205,12 +211,13 @@ impl Database {
             ..NodeOptions::default()
         };
         let (served, sql) = (Arc::new(Served::nothing()), sql_options(&options));
-        let shown = Arc::clone(&served);
+        let (shown, mirrored) = (Arc::clone(&served), mirror.clone());
         let replaced = move |engine: &Arc<Engine>, before: Option<Arc<Engine>>| {
+            mirrored.iter().for_each(|mirror| mirror.accompany(engine));
             shown.replace(engine, before.as_ref(), &sql);
         };
         let node = Node::start(&env, &dir, methods(), node, Box::new(replaced))?;
-        let beside = Arc::new(RwLock::new(Arc::new(Beside::Writer(node))));
+        let beside = Arc::new(RwLock::new(Arc::new(Beside::Writer(node, mirror))));
         let database = Database { served, beside, options: Arc::new(options), dir, env, _memory: Arc::new(memory) };
         // A weak one, or it would keep itself.
         let (weak, parts) = (Arc::downgrade(&database.beside), database.clone_parts());
@@ -265,12 +272,12 @@ impl Database {
 
     /// Whether it follows another process.
     pub fn follows(&self) -> bool {
-        matches!(*self.beside(), Beside::Writer(_))
+        matches!(*self.beside(), Beside::Writer(..))
     }
 
     /// Where it is as a node; none when it follows nobody.
     pub fn node(&self) -> Option<NodeStatus> {
-        if let Beside::Writer(node) = &*self.beside() { Some(node.status()) } else { None }
+        if let Beside::Writer(node, _) = &*self.beside() { Some(node.status()) } else { None }
     }
 
     /// The nodes that follow it.
@@ -424,8 +431,9 @@ impl Database {
                 herald.stop();
                 self.engine().close_and(|| herald.farewell())
             }
-            Beside::Writer(node) => {
+            Beside::Writer(node, mirror) => {
                 node.stop();
+                mirror.iter().for_each(|mirror| mirror.stop());
                 self.engine().close()
             }
         }
@@ -459,7 +467,7 @@ impl Promotion {
             return Err(closed());
         }
         let present = Arc::clone(&beside.read());
-        let Beside::Writer(node) = &*present else {
+        let Beside::Writer(node, _) = &*present else {
             let message = "recovery is not in progress";
             return Err(Error::new(Code::NotInPrerequisiteState, message).hint("this database writes already"));
         };
@@ -516,6 +524,29 @@ fn start_archive(env: &Env, engine: &Arc<Engine>, options: &Options) -> Result<O
         opened => opened,
     }?;
     Archive::start(engine, store, archiving.options()).map(Some)
+}
+
+/// Begins to mirror the archive that is to be followed, if one is.
+fn start_mirror(env: &Env, dir: &Path, follow: &Follow) -> Result<Option<Mirror>> {
+    let Some(place) = &follow.archive else { return Ok(None) };
+    let Some(url) = url(Path::new(place)) else {
+        let what = format!("an archive is in a store of objects, and {place} is no URL of one");
+        return Err(Error::new(Code::InvalidParameterValue, what).hint("name it as s3://bucket/prefix or file:///dir"));
+    };
+    let store = weft_store::open(env, url, ARCHIVE_PATIENCE)?;
+    let options = MirrorOptions { interval: follow.archive_interval, patience: follow.join_timeout };
+    Mirror::start(env, store, dir, options).map(Some)
+}
+
+/// Nobody writes what follows an archive (database 5).
+fn refuse_mirror(env: &Env, dir: &Path) -> Result<()> {
+    if !weft_replica::is_mirror(env, dir)? {
+        return Ok(());
+    }
+    let what = format!("the directory {} follows an archive, and nobody may write it", dir.display());
+    let hint =
+        "serve it with --follow URL; to go on with the archive, restore it into a new directory: weft restore URL DIR";
+    Err(Error::new(Code::NotInPrerequisiteState, what).hint(hint))
 }
 
 fn engine_of(served: &Served) -> Arc<Engine> {
@@ -601,6 +632,7 @@ fn archive_at(place: &Path) -> Result<Arc<dyn ObjectStore>> {
 /// checks what is left. The files are kept in the directory `quarantine` of the database; their rows are lost.
 pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
     let (env, dir) = (Env::real(), dir.as_ref());
+    refuse_mirror(&env, dir)?;
     let report = weft_kernel::quarantine(&env, dir, &methods(), &Options::default().engine())?;
     // What the writer before announced is of another log.
     weft_replica::withdraw(&env, dir);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
-use weft_replica::{ArchiveOptions, HeraldOptions};
+use weft_replica::{ArchiveOptions, HeraldOptions, MirrorOptions};
 
 /// Sizes and limits of an opened database. Each opening may choose its own: none is stored,
 /// but a table keeps the options that it was made with.
@@ -74,18 +74,23 @@ pub struct Archiving {
     pub keep_bytes: u64,
     /// Any moment of so long ago can be restored.
     pub keep_time: Duration,
+    /// A commit is acknowledged when the archive has it, and fails when that takes longer, though it is made. Zero: it
+    /// does not wait.
+    pub ack: Duration,
+    /// Nodes may follow the archive ([`Follow::archive`]): it gets the files that background jobs write, too.
+    pub nodes: bool,
 }
 
 impl Archiving {
     /// With the default options.
     pub fn to(place: impl Into<String>) -> Archiving {
-        let ArchiveOptions { interval, keep_bytes, keep_time, .. } = ArchiveOptions::default();
-        Archiving { place: place.into(), interval, keep_bytes, keep_time }
+        let ArchiveOptions { interval, keep_bytes, keep_time, ack, nodes, .. } = ArchiveOptions::default();
+        Archiving { place: place.into(), interval, keep_bytes, keep_time, ack, nodes }
     }
 
     pub(crate) fn options(&self) -> ArchiveOptions {
-        let Archiving { interval, keep_bytes, keep_time, .. } = *self;
-        ArchiveOptions { interval, keep_bytes, keep_time, ..ArchiveOptions::default() }
+        let Archiving { interval, keep_bytes, keep_time, ack, nodes, .. } = *self;
+        ArchiveOptions { interval, keep_bytes, keep_time, ack, nodes, ..ArchiveOptions::default() }
     }
 }
 
@@ -119,13 +124,20 @@ pub struct Follow {
     pub name: Option<String>,
     /// Where it can be reached, for the same view.
     pub address: String,
-    /// How long joining may take.
+    /// How long joining may take; of an archive, how long it is waited for one that can be joined.
     pub join_timeout: Duration,
+    /// The URL of an archive with [`Archiving::nodes`]: the directory becomes a copy of what is shipped there, and
+    /// shares nothing with the writer. None: the directory is the writer's.
+    pub archive: Option<String>,
+    /// How often it is looked for what is new in the archive.
+    pub archive_interval: Duration,
 }
 
 impl Default for Follow {
     fn default() -> Follow {
-        Follow { name: None, address: String::new(), join_timeout: Duration::from_secs(60) }
+        let MirrorOptions { interval, patience } = MirrorOptions::default();
+        let (name, address, archive) = (None, String::new(), None);
+        Follow { name, address, join_timeout: patience, archive, archive_interval: interval }
     }
 }
 

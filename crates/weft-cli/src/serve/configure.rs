@@ -98,6 +98,8 @@ pub(super) fn options(configuration: &mut Configuration) -> Options {
         interval: configuration.duration("archive_interval").unwrap_or_default(),
         keep_bytes: configuration.bytes("archive_keep_size"),
         keep_time: configuration.duration("archive_keep_time").unwrap_or_default(),
+        ack: configuration.duration("store_ack").unwrap_or_default(),
+        nodes: configuration.is_on("archive_nodes"),
         ..Archiving::to(place)
     });
     options.scheduler = SchedulerMode::from_name(configuration.text("scheduler")).unwrap_or_default();

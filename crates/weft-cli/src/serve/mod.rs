@@ -4,6 +4,7 @@
 //!   flags, WEFT_..., DIR/weft.conf ── configure ──▶ Options, ServerConfig, Log
 //!   weft serve DIR            127.0.0.1:5432 and DIR/.s.PGSQL.5432; role and database weft
 //!   weft serve --follow DIR   the same for a node that follows the server of DIR, in another process; it only reads
+//!   weft serve DIR --follow s3://bucket/prefix   for a node that shares an archive with the server, and nothing else
 //!   weft promote DIR          asks a node, which looks ten times a second: it writes from then on, at the same address
 //!   overtaken                 another has the directory: says so, and ends as by SIGTERM, with 1
 //!   SIGHUP                    the file is read again
@@ -35,8 +36,10 @@ const FIRST_ROLE: &str = "weft";
 /// What `weft serve --help` prints: the settings, from their table.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "Usage: weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...\n\n\
+        "Usage: weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...\n\
+        \x20      weft serve DIR --follow URL [--config FILE] [--SETTING VALUE]...\n\n\
          With --follow it follows the server that has DIR open, and only reads; its file is DIR/node.conf.\n\
+         With a URL it follows what a server ships there (--archive URL --archive-nodes on); DIR is its own copy.\n\
          A setting is given by its flag, by a variable (WEFT_MAX_CONNECTIONS), or in DIR/weft.conf\n\
          (max_connections = 100); the first of these that names it wins.\n\n",
     );
@@ -63,7 +66,7 @@ pub(crate) fn init(mut arguments: Arguments) -> Result<(), Failure> {
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let follows = arguments.flag("--follow");
     let (flags, config) = Told::read(&mut arguments)?;
-    let dir = directory(&mut arguments, "serve")?;
+    let (dir, archive) = places(&mut arguments, follows)?;
     arguments.finish()?;
     let told = Told::new(flags, config, &dir, follows);
     let mut configuration = told.configuration()?;
@@ -72,7 +75,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let signals = Signals::block();
     let log = configure::log(&configuration)?;
     let monitor = configure::address(&configuration, "metrics").map(Monitor::start).transpose()?;
-    let database = open(&dir, options, &configuration, &log, follows)?;
+    let database = open(&dir, options, &configuration, &log, follows.then_some(archive))?;
     if !follows && !database.has_superuser()? {
         match configuration.text("auth") {
             "trust" => database.put_superuser(FIRST_ROLE, None)?,
@@ -140,14 +143,16 @@ fn open(
     options: Options,
     configuration: &Configuration,
     log: &Log,
-    follows: bool,
+    follows: Option<Option<String>>,
 ) -> Result<Database, Failure> {
     let begun = Instant::now();
     log.info("starting", &[("version", &env!("CARGO_PKG_VERSION")), ("directory", &dir.display())]);
-    let opened = if follows {
+    let opened = if let Some(archive) = follows {
         let name = Some(configuration.text("node_name").to_owned()).filter(|name| !name.is_empty());
         let join_timeout = configuration.duration("node_join_timeout").unwrap_or_default();
-        let follow = Follow { name, address: configuration.text("listen").to_owned(), join_timeout };
+        let archive_interval = configuration.duration("archive_interval").unwrap_or_default();
+        let address = configuration.text("listen").to_owned();
+        let follow = Follow { name, address, join_timeout, archive, archive_interval };
         Database::follow(dir, options, follow)
     } else {
         Database::open_with(dir, options)
@@ -214,6 +219,17 @@ fn say(line: &str) {
     use std::io::Write;
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// The directory, and the URL of the archive that it follows, in either order.
+fn places(arguments: &mut Arguments, follows: bool) -> Result<(PathBuf, Option<String>), Failure> {
+    let is_url = |word: &String| word.contains("://");
+    let words: Vec<String> = std::iter::from_fn(|| arguments.word()).take(if follows { 2 } else { 1 }).collect();
+    let (urls, dirs): (Vec<String>, Vec<String>) = words.into_iter().partition(is_url);
+    let (Some(dir), true) = (dirs.first(), dirs.len() == 1) else {
+        return Err(Failure::Usage("serve needs the directory of a database".to_owned()));
+    };
+    Ok((std::path::absolute(dir).unwrap_or_else(|_| dir.into()), urls.into_iter().next()))
 }
 
 fn directory(arguments: &mut Arguments, command: &str) -> Result<PathBuf, Failure> {

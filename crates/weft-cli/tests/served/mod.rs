@@ -72,6 +72,14 @@ impl Served {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// What is said of a statement that fails.
+    pub fn refused(&self, sql: &str) -> String {
+        let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql];
+        let output = self.client("psql").args(arguments).output().unwrap();
+        assert!(!output.status.success(), "{sql} succeeds");
+        String::from_utf8_lossy(&output.stderr).trim().to_owned()
+    }
+
     /// Sends a signal, STOP or CONT say.
     pub fn signal(&self, name: &str) {
         assert!(

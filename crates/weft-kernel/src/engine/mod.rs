@@ -40,11 +40,13 @@ mod undecided;
 pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;
 pub use backup::{
-    Backup, BackupPlace, BackupSummary, Restoring, StoredFile, backups, check_backup, restore, restore_then,
+    Backup, BackupPlace, BackupSummary, GoesOn, Mirroring, Restoring, StoredFile, backups, check_backup, restore,
+    restore_then,
 };
 pub use follower::Follower;
 pub use handle::{Kept, KeptFiles};
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};
+pub use shipping::SpanFiles;
 pub use status::{DamagedFile, EngineStatus, SchedulerStatus};
 
 #[cfg(test)]

@@ -190,6 +190,7 @@ impl Ground {
             sequencer: Mutex::new(()),
             checkpointing: Mutex::new(()),
             async_commits: AsyncCommits::default(),
+            acknowledge: OnceLock::new(),
             exported: Mutex::default(),
             least_since_freeze: AtomicU64::new(0),
             promised_nanos: AtomicU64::new(0),

@@ -8,6 +8,7 @@
 //!
 //! 1. A span begins where the one before it ended, and ends where a block does, at most at what was announced.
 //! 2. A file belongs to the span that has the commit which attaches it, also when a chunk before the span names it.
+//! 3. Edits of the manifest are told in their order: those behind `told` come in a later span.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,10 @@ pub struct LogSpan {
     pub parts: Vec<LogPart>,
     /// The data files that its commits attach.
     pub attached: BTreeSet<(TableId, FileId)>,
+    /// The edits of the manifest of which it tells: their numbers, and their bytes there.
+    pub switches: Vec<(u64, Vec<u8>)>,
+    /// The last edit of which the log tells up to its end (tap 3).
+    pub told: u64,
     /// The last commit at its end.
     pub last: Timestamp,
     /// When its last commit was made, microseconds since 1970; none: it has none that says so.
@@ -98,7 +103,7 @@ impl LogTap {
         if span.to <= span.from {
             return Ok(None);
         }
-        span.last = self.reader.last_timestamp();
+        (span.last, span.told) = (self.reader.last_timestamp(), self.reader.told_edit());
         for (segment, end) in self.reader.segments_since(span.from) {
             let (first, last) = (span.from.max(segment.start), span.to.min(end));
             span.parts.push(self.read_part(segment, (first, last), span.from <= segment.start)?);
@@ -139,6 +144,7 @@ impl LogTap {
                     span.wall = wall.or(span.wall);
                 }
             }
+            Record::Layout { edit, switch } if entry.lsn >= self.from => span.switches.push((edit, switch.to_vec())),
             Record::Layout { .. } | Record::Page { .. } => {}
         }
         Ok(true)

@@ -40,6 +40,7 @@ pub use told::LayoutSwitch;
 
 pub(crate) use layout::{CURRENT, manifest_number};
 pub(crate) use store::ManifestSnapshot;
+pub(crate) use told::files_named;
 
 #[cfg(test)]
 mod tests;

@@ -108,14 +108,42 @@ const COPY_NUMBER: u64 = 1;
 impl ManifestSnapshot {
     /// What the manifest of a copy of a database says, also before something names it.
     pub(crate) fn of_copy(env: &Env, dir: &Path) -> Result<ManifestSnapshot> {
-        let bytes = read_file(env, &dir.join(manifest_name(COPY_NUMBER)))?;
-        let Replayed { tables, log, edits, .. } = replay(&bytes, COPY_NUMBER)?;
-        Ok(ManifestSnapshot { tables, log, edits })
+        ManifestSnapshot::of_bytes(&read_file(env, &dir.join(manifest_name(COPY_NUMBER)))?)
     }
 
     /// The data files that it names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (TableId, FileId)> {
         self.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)))
+    }
+
+    /// So many edits there were at this moment.
+    pub(crate) fn edits(&self) -> u64 {
+        self.edits
+    }
+
+    /// As the manifest of a directory that follows: it has these edits, and the log tells of later ones.
+    pub(crate) fn at_edits(mut self, edits: u64) -> ManifestSnapshot {
+        assert!(edits <= self.edits, "a copy says that there were later edits, if any");
+        self.edits = edits;
+        self
+    }
+
+    /// Makes it the manifest of a directory that nobody writes but who calls this, in place of the one that is there.
+    pub(crate) fn install(&self, env: &Env, dir: &Path) -> Result<()> {
+        let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+        let numbers: Vec<u64> = names.iter().filter_map(|name| manifest_number(name)).collect();
+        let number = numbers.iter().max().map_or(COPY_NUMBER, |last| last + 1);
+        let known = Known { tables: &self.tables, log: self.log, edits: self.edits };
+        write_and_name(env, dir, (number, None), known).map_err(|failure| match failure {
+            Failure::Clean(error) | Failure::Fatal(error) => error,
+        })?;
+        numbers.into_iter().try_for_each(|before| remove_if_there(env, &dir.join(manifest_name(before))))
+    }
+
+    /// What the manifest of a copy says, from its bytes.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<ManifestSnapshot> {
+        let Replayed { tables, log, edits, .. } = replay(bytes, COPY_NUMBER)?;
+        Ok(ManifestSnapshot { tables, log, edits })
     }
 
     /// A copy of the log may name edits up to here, which came after this moment.

@@ -12,7 +12,7 @@
 //!    edits of which nothing was told (a crash came between) tells of all with one switch that says: read the manifest.
 //! 2. Recovery needs none of it: the manifest has every edit that is told of.
 
-use weft_format::TableId;
+use weft_format::{Error, FileId, Result, TableId};
 
 use super::edit::Edit;
 
@@ -65,4 +65,14 @@ impl LayoutSwitch {
             _ => None,
         }
     }
+}
+
+/// The files that edit `number` adds, as the log tells of it; none: the manifest is to be read.
+pub(crate) fn files_named(number: u64, switch: &[u8]) -> Result<Option<Vec<(TableId, FileId)>>> {
+    let damaged = || Error::corrupt(format!("edit {number} of the manifest in the log is damaged"));
+    Ok(match LayoutSwitch::decode(switch).ok_or_else(damaged)? {
+        LayoutSwitch::Edit(edit) => Some(edit.added.into_iter().map(|file| (edit.table, file)).collect()),
+        LayoutSwitch::Forget(_) => Some(Vec::new()),
+        LayoutSwitch::Anew => None,
+    })
 }

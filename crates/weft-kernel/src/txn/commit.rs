@@ -84,6 +84,7 @@ impl Transaction {
         // From here on the timestamp must end published or void, or the engine must stop: others wait for it.
         let pending = Pending { core, ts, settled: false };
         reached(Step::COMMIT_SEQUENCED);
+        let is_logged = ticket.is_some();
         if let Some(ticket) = ticket {
             self.hand_on(core, ts, &ticket);
             if let Err(error) = core.log.wait_durable(ticket) {
@@ -105,6 +106,9 @@ impl Transaction {
         }
         reached(Step::COMMIT_PUBLISHED);
         self.after_publication(core);
+        if is_logged && self.durability == Durability::Full {
+            core.acknowledge.get().map_or(Ok(()), |acknowledge| acknowledge(ts))?;
+        }
         Ok(ts)
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env};
@@ -36,6 +36,9 @@ pub(crate) struct LostFile {
     pub(crate) error: Error,
 }
 
+/// Waits until a commit may be acknowledged that is durable here; an error says why it is not.
+pub type Acknowledge = Box<dyn Fn(Timestamp) -> Result<()> + Send + Sync>;
+
 /// The parts of one engine.
 pub(crate) struct Core {
     pub(crate) env: Env,
@@ -67,6 +70,8 @@ pub(crate) struct Core {
     /// Long queries.
     pub(crate) query_slots: Arc<Pool>,
     pub(crate) async_commits: AsyncCommits,
+    /// What a commit waits for before it is acknowledged, beside its own log; none: nothing.
+    pub(crate) acknowledge: OnceLock<Acknowledge>,
     /// Snapshots that transactions keep for others, and how many keep each.
     pub(crate) exported: Mutex<BTreeMap<Timestamp, usize>>,
     /// The least row memory that was used since tables were frozen for want of it, bytes; 0 when there was enough

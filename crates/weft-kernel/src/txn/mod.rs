@@ -53,6 +53,7 @@ mod transaction;
 mod unique;
 
 pub use crate::timeline::Timeline;
+pub use core::Acknowledge;
 pub use foreign_keys::ChangedRows;
 pub use journal::Mark;
 pub use level::IsolationLevel;

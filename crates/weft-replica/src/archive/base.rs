@@ -15,17 +15,19 @@ use std::time::Duration;
 use weft_env::sync::Mutex;
 use weft_env::{JoinHandle, ObjectStore};
 use weft_format::{Error, Lsn, Result};
-use weft_kernel::{BackupPlace, CancelToken, Engine};
+use weft_kernel::{BackupPlace, CancelToken, Engine, GoesOn};
 
 use super::chain::{bases, failed, read_head};
 use super::names::before;
 use super::piece::Base;
 
-/// A base that was made: its number, up to where it has the log, when it had been made, its bytes.
+/// A base that was made: its number, up to where it has the log, and up to which edit the manifest, when it had been
+/// made, its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
     pub(super) backup: u64,
     pub(super) end: Lsn,
+    pub(super) edits: u64,
     pub(super) wall: i64,
     pub(super) bytes: u64,
 }
@@ -106,10 +108,10 @@ impl Bases {
 }
 
 fn make(engine: &Engine, store: Arc<dyn ObjectStore>, cancel: &CancelToken) -> Result<Made> {
-    let (summary, end) = engine.backup_to_go_on(BackupPlace::Objects(store), Some(cancel))?;
+    let (summary, GoesOn { log: end, edits }) = engine.backup_to_go_on(BackupPlace::Objects(store), Some(cancel))?;
     let wall = engine.env().clock.wall_micros();
     let bytes = summary.copied_bytes + summary.reused_bytes;
-    Ok(Made { backup: summary.number, end, wall, bytes })
+    Ok(Made { backup: summary.number, end, edits, wall, bytes })
 }
 
 /// Removes what no restore to a moment within `keep` needs (base 1). Only who has the newest fence may.

@@ -69,6 +69,12 @@ impl Chain {
         Ok(Chain { store: store.clone(), stretches })
     }
 
+    /// Whether its first piece is there, or follows the last one of its fence that counts: somebody who has taken what
+    /// came before it has taken nothing else.
+    pub(super) fn goes_on(&self) -> bool {
+        self.stretches.front().is_some_and(|(first, last)| first.number <= last.number + 1)
+    }
+
     /// The next piece; none behind the head.
     pub(super) fn next(&mut self) -> Result<Option<Piece>> {
         while let Some((next, last)) = self.stretches.front_mut() {

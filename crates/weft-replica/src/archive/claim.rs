@@ -58,6 +58,8 @@ pub(super) struct Claim {
     /// The log is whole up to here with that one; none: there is none.
     pub(super) position: Option<Lsn>,
     pub(super) bases: [Option<Base>; 2],
+    /// The pieces have the files of edits behind this one; none: nobody saw to that.
+    pub(super) nodes: Option<u64>,
 }
 
 /// Claims an archive for an engine. `line` is random.
@@ -70,7 +72,7 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
     if note.is_none() {
         // So that a crash from here on is no reason to refuse the directory.
         let position = engine.durable().lsn;
-        Note { archive, head: None, position }.write(engine.env(), engine.dir())?;
+        Note { archive, head: None, position, is_restored: false }.write(engine.env(), engine.dir())?;
     }
     let fence = create_fence(engine, &**store, line)?;
     let found = read_head(&**store)?;
@@ -82,8 +84,11 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
     if head.as_ref().is_some_and(|head| head.name.fence >= fence) {
         return Err(Failed::Lost(taken_over(&**store)));
     }
+    // Of a manifest that was restored the log says more than it has: nodes need that manifest.
+    let is_restored = note.is_some_and(|note| note.is_restored);
+    let nodes = head.as_ref().and_then(|head| head.nodes).map(|nodes| nodes.edits).filter(|_| !is_restored);
     let (after, bases) = head.map_or((None, [None; 2]), |head| (Some(head.name), head.bases));
-    Ok(Claim { archive, fence, after, position, bases })
+    Ok(Claim { archive, fence, after, position, bases, nodes })
 }
 
 /// The number of the archive, which is made when there is none.
@@ -196,7 +201,12 @@ pub(super) fn check_fence(store: &dyn ObjectStore, fence: u64) -> Result<(), Fai
     if active(faults::SHIP_UNFENCED) {
         return Ok(());
     }
+    if is_fenced(store, fence)? { Err(Failed::Lost(taken_over(store))) } else { Ok(()) }
+}
+
+/// Whether somebody has claimed the archive after this fence.
+pub(super) fn is_fenced(store: &dyn ObjectStore, fence: u64) -> Result<bool> {
     let name = fence_name(fence + 1);
     let next = get(store, &name).map_err(|error| failed(store, &format!("reading {name}"), &error))?;
-    if next.is_none() { Ok(()) } else { Err(Failed::Lost(taken_over(store))) }
+    Ok(next.is_some())
 }

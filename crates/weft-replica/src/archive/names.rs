@@ -61,6 +61,11 @@ pub(super) fn fence_name(number: u64) -> String {
     format!("{FENCE_PREFIX}{number}")
 }
 
+/// The name of what a fence's opening says while nothing is committed.
+pub(super) fn beat_name(fence: u64) -> String {
+    format!("beat-{fence}")
+}
+
 /// Whether a store has an archive.
 pub fn is_archive(store: &dyn ObjectStore) -> io::Result<bool> {
     Ok(get(store, IDENTITY)?.is_some())

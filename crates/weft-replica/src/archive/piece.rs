@@ -4,7 +4,8 @@
 //!   weft archive piece 1
 //!   piece 8 1 after 7 41 line 5e0a21bc9c01f2aa
 //!   log 81920 90112 last 4711 wall 1781000000000000 edits 57 more 0
-//!   base 3 ends 65536 from 7 30 wall 1780999990000000
+//!   nodes 41 made 1781000000100000
+//!   base 3 ends 65536 from 7 30 wall 1780999990000000 edits 43
 //!   before 2 ends 20480 from 7 11 wall 1780900000000000
 //!   part log-0000000000010000 16896 8192
 //!   file t5-12.data files-8-00000001/t5-12-4194304-5e0a21bc.data 4194304 9c01f2aa
@@ -14,7 +15,9 @@
 //!
 //! `log`: what is whole with it, from and up to where, the last commit at its end, when the last commit in it was made
 //! (0: it has none), edits of the manifest that were durable, and whether the next piece goes on with the same span.
-//! The numbers of the last line: bytes behind it, their CRC32C, the CRC32C of the text before that number.
+//! `nodes`, if it is for nodes, too: the pieces have all files that edits of the manifest behind this one name, as far
+//! as their log tells of edits; and when it was asked how far the log was durable. Of a base: the last edit that it
+//! has. The numbers of the last line: bytes behind it, their CRC32C, the CRC32C of the text before that number.
 
 use std::fmt::Write;
 
@@ -38,6 +41,39 @@ pub(super) struct Base {
     pub(super) from: PieceName,
     /// A moment at which it had been made, microseconds since 1970.
     pub(super) wall: i64,
+    /// The last edit of the manifest that it has, with the files that later ones name of which its log tells; none:
+    /// it was not said.
+    pub(super) edits: Option<u64>,
+}
+
+impl Base {
+    /// Its words.
+    pub(super) fn encode(&self) -> String {
+        let Base { backup, end, from: PieceName { fence, number }, wall, edits } = self;
+        let edits = edits.map_or_else(String::new, |edits| format!(" edits {edits}"));
+        format!("{backup} ends {} from {fence} {number} wall {wall}{edits}", end.0)
+    }
+
+    /// Takes it from its words.
+    pub(super) fn read(words: &[&str]) -> Option<Base> {
+        let [backup, "ends", end, "from", fence, number, "wall", wall, ref edits @ ..] = *words else { return None };
+        let from = PieceName { fence: fence.parse().ok()?, number: number.parse().ok()? };
+        let edits = match *edits {
+            [] => None,
+            ["edits", edits] => Some(edits.parse().ok()?),
+            _ => return None,
+        };
+        Some(Base { backup: backup.parse().ok()?, end: Lsn(end.parse().ok()?), from, wall: wall.parse().ok()?, edits })
+    }
+}
+
+/// What a piece has for nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ForNodes {
+    /// The pieces have the files of edits behind this one; of some before it they may lack files.
+    pub(super) edits: u64,
+    /// All that was durable then is in it and in those before: the writer's clock, microseconds since 1970.
+    pub(super) made: i64,
 }
 
 /// A piece of the log.
@@ -60,10 +96,13 @@ pub(super) struct Piece {
     pub(super) edits: u64,
     /// The next piece goes on with the same span.
     pub(super) more: bool,
+    /// What it has for nodes; none: nothing but what a restore needs.
+    pub(super) nodes: Option<ForNodes>,
     /// The newest base, and the one before it.
     pub(super) bases: [Option<Base>; 2],
     pub(super) parts: Vec<LogPart>,
-    /// Files that commits of its span attach; those of the whole span are in its first piece.
+    /// Files that commits of its span attach, and for nodes those that edits name of which it tells; those of the whole
+    /// span are in its first piece.
     pub(super) files: Vec<StoredFile>,
 }
 
@@ -77,9 +116,13 @@ impl Piece {
         let (from, to, last, wall) = (self.from.0, self.to.0, self.last.0, self.wall);
         let _ =
             writeln!(text, "log {from} {to} last {last} wall {wall} edits {} more {}", self.edits, u8::from(self.more));
+        if let Some(ForNodes { edits, made }) = self.nodes {
+            let _ = writeln!(text, "nodes {edits} made {made}");
+        }
         for (word, base) in ["base", "before"].into_iter().zip(self.bases) {
-            let Some(Base { backup, end, from, wall }) = base else { continue };
-            let _ = writeln!(text, "{word} {backup} ends {} from {} {} wall {wall}", end.0, from.fence, from.number);
+            if let Some(base) = base {
+                let _ = writeln!(text, "{word} {}", base.encode());
+            }
         }
         let mut payload = Vec::new();
         for LogPart { segment, offset, bytes } in &self.parts {
@@ -141,6 +184,7 @@ fn read(text: &str, payload: &[u8]) -> Option<Piece> {
         wall: wall.parse().ok()?,
         edits: edits.parse().ok()?,
         more: more == "1",
+        nodes: None,
         bases: [None, None],
         parts: Vec::new(),
         files: Vec::new(),
@@ -149,8 +193,11 @@ fn read(text: &str, payload: &[u8]) -> Option<Piece> {
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
-            ["base", ..] => piece.bases[0] = Some(read_base(&words)?),
-            ["before", ..] => piece.bases[1] = Some(read_base(&words)?),
+            ["nodes", edits, "made", made] => {
+                piece.nodes = Some(ForNodes { edits: edits.parse().ok()?, made: made.parse().ok()? });
+            }
+            ["base", ref base @ ..] => piece.bases[0] = Some(Base::read(base)?),
+            ["before", ref base @ ..] => piece.bases[1] = Some(Base::read(base)?),
             ["part", segment, offset, length] => {
                 let bytes = rest.split_off(..length.parse().ok()?)?.to_vec();
                 piece.parts.push(LogPart { segment: segment.to_owned(), offset: offset.parse().ok()?, bytes });
@@ -167,19 +214,13 @@ fn read(text: &str, payload: &[u8]) -> Option<Piece> {
     None
 }
 
-fn read_base(words: &[&str]) -> Option<Base> {
-    let [_, backup, "ends", end, "from", fence, number, "wall", wall] = *words else { return None };
-    let from = PieceName { fence: fence.parse().ok()?, number: number.parse().ok()? };
-    Some(Base { backup: backup.parse().ok()?, end: Lsn(end.parse().ok()?), from, wall: wall.parse().ok()? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn piece() -> Piece {
         let from = PieceName { fence: 7, number: 30 };
-        let base = Base { backup: 3, end: Lsn(65_536), from, wall: 1_780_999_990_000_000 };
+        let base = Base { backup: 3, end: Lsn(65_536), from, wall: 1_780_999_990_000_000, edits: Some(43) };
         let file = StoredFile {
             name: "t5-12.data".into(),
             stored: "files-8-00000001/t5-12-4-5e0a21bc.data".into(),
@@ -198,7 +239,8 @@ mod tests {
             wall: 1_781_000_000_000_000,
             edits: 57,
             more: false,
-            bases: [Some(base), Some(Base { backup: 2, ..base })],
+            nodes: Some(ForNodes { edits: 41, made: 1_781_000_000_100_000 }),
+            bases: [Some(base), Some(Base { backup: 2, edits: None, ..base })],
             parts: vec![part(512, b"\nend of a block"), part(0, &[0, 1, 2, 255])],
             files: vec![file],
         }
@@ -208,8 +250,15 @@ mod tests {
     fn pieces_are_read_as_they_were_written() {
         let piece = piece();
         assert_eq!(Piece::decode(&piece.encode(), piece.name).unwrap(), piece);
-        let empty =
-            Piece { after: None, bases: [None, None], parts: Vec::new(), files: Vec::new(), more: true, ..piece };
+        let empty = Piece {
+            after: None,
+            nodes: None,
+            bases: [None, None],
+            parts: Vec::new(),
+            files: Vec::new(),
+            more: true,
+            ..piece
+        };
         assert_eq!(Piece::decode(&empty.encode(), empty.name).unwrap(), empty);
     }
 

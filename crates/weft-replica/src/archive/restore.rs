@@ -109,7 +109,7 @@ fn restore_from(
             }
         }
         restoring.raise_edits(adding.edits)?;
-        let note = Note { archive, head: adding.head, position: adding.end };
+        let note = Note { archive, head: adding.head, position: adding.end, is_restored: true };
         restoring.add_note(super::NOTE_FILE, &note.encode())
     })?;
     let restored = adding.restored.unwrap_or_default();

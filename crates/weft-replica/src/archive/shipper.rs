@@ -9,33 +9,41 @@
 //!
 //! 1. From the position of the note on the log is kept, and files from a moment before its durable end was asked for.
 //! 2. A base is named by a piece once it is there, if the log that comes after it is in the archive without a gap.
+//! 3. For nodes files stay from a moment on of whose edits the log that was shipped tells: so one that an edit has
+//!    named of which it does not tell is there, whatever has forgotten it since.
+//! 4. For nodes a base is made when the last one has not the edits from which on the pieces have all files.
 //!
 //! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use weft_env::sync::{Condvar, Mutex};
-use weft_env::{Env, JoinHandle, ObjectStore};
+use weft_env::sync::Mutex;
+use weft_env::{Env, ObjectStore};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::log::{LogKeeper, LogSpan, LogTap};
 use weft_kernel::{Engine, KeptFiles};
 
+use super::acks::Acks;
 use super::base::{Bases, Made, tidy};
+use super::beat::Beat;
 use super::claim::{Claim, Failed, check_fence, claim};
 use super::names::PieceName;
 use super::note::Note;
-use super::piece::Base;
+use super::piece::{Base, ForNodes};
 use super::span::Shipment;
-use super::standing::{ArchivePhase, ArchiveStatus};
+use super::standing::{ArchivePhase, ArchiveStatus, Stands, accompany, status_of};
+use crate::bell::{Bell, Worker};
 use crate::faults;
 
 /// A span has so many bytes of log, unless a block is longer.
 const SPAN_BYTES: u64 = 8 << 20;
+/// The longest pause while a commit waits.
+const WAITED_PAUSE: Duration = Duration::from_millis(20);
 /// The shortest interval.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 /// The shortest pause after a base that failed.
@@ -58,6 +66,10 @@ pub struct ArchiveOptions {
     pub base_log_bytes: u64,
     /// Any moment of so long ago can be restored.
     pub keep_time: Duration,
+    /// A commit waits so long until the archive has it; zero: it does not wait.
+    pub ack: Duration,
+    /// Nodes may follow the archive: it gets every file that edits of the manifest name, not only what a restore needs.
+    pub nodes: bool,
 }
 
 impl Default for ArchiveOptions {
@@ -67,6 +79,8 @@ impl Default for ArchiveOptions {
             keep_bytes: 4 << 30,
             base_log_bytes: 256 << 20,
             keep_time: Duration::from_secs(24 * 3600),
+            ack: Duration::ZERO,
+            nodes: false,
         }
     }
 }
@@ -76,27 +90,10 @@ struct Shared {
     status: Mutex<ArchiveStatus>,
     /// Everything that was durable at this moment was shipped, behind a base; none: that was never so.
     caught_up: Mutex<Option<u64>>,
-    stop: AtomicBool,
+    bell: Arc<Bell>,
+    acks: Acks,
     /// The thread that ships has panicked.
     has_panicked: AtomicBool,
-    stopping: Mutex<()>,
-    rung: Condvar,
-}
-
-/// The archive of an engine, for who has the engine alone.
-struct Seen(Mutex<Weak<Shared>>);
-
-impl Seen {
-    fn of(engine: &Engine) -> &Seen {
-        if engine.company::<Seen>().is_none() {
-            engine.keep_company(Seen(Mutex::new(Weak::new())));
-        }
-        engine.company().expect("it was kept just now")
-    }
-
-    fn keep(&self, shared: &Arc<Shared>) {
-        *self.0.lock() = Arc::downgrade(shared);
-    }
 }
 
 /// Ships the log of an engine, until it is dropped.
@@ -104,7 +101,7 @@ pub struct Archive {
     engine: Arc<Engine>,
     store: Arc<dyn ObjectStore>,
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle>>,
+    worker: Worker,
 }
 
 impl Archive {
@@ -127,10 +124,9 @@ impl Archive {
             env: env.clone(),
             status: Mutex::new(status),
             caught_up: Mutex::new(None),
-            stop: AtomicBool::new(false),
+            bell: Arc::new(Bell::new()),
+            acks: Acks::default(),
             has_panicked: AtomicBool::new(false),
-            stopping: Mutex::new(()),
-            rung: Condvar::new(),
         });
         let options = ArchiveOptions { interval: options.interval.max(INTERVAL_MIN), ..options };
         let mut shipper = Shipper {
@@ -143,7 +139,7 @@ impl Archive {
             shipment: None,
             tap: None,
             pending: None,
-            held: None,
+            held: VecDeque::new(),
             kept_from,
             spans: VecDeque::new(),
             base_bytes: 0,
@@ -161,22 +157,25 @@ impl Archive {
             Err(Failed::Again(error) | Failed::Gone(error)) => shared.failed(error),
             Ok(()) => {}
         }
-        Seen::of(engine).keep(&shared);
-        let thread = env.spawn.spawn("weft-archive", Box::new(move || shipper.run()));
-        let thread = thread.map_err(|error| Error::io("starting the thread that ships the log", &error))?;
-        Ok(Archive { engine: engine.clone(), store, shared, thread: Mutex::new(Some(thread)) })
+        let stands: Arc<dyn Stands> = shared.clone();
+        accompany(engine, &stands);
+        if !options.ack.is_zero() {
+            let waits = shared.clone();
+            engine.acknowledge_by(Box::new(move |ts| waits.acks.wait(&waits.env, &waits.bell, ts, options.ack)));
+        }
+        let what = ("weft-archive", "ships the log");
+        let worker = Worker::start(&env, what, &shared.bell, move || shipper.run())?;
+        Ok(Archive { engine: engine.clone(), store, shared, worker })
     }
 
     /// How it stands.
     pub fn status(&self) -> ArchiveStatus {
-        self.shared.status(&self.engine)
+        self.shared.status_with(&self.engine)
     }
 
     /// How that of an engine stands; none when it has none.
     pub fn status_of(engine: &Engine) -> Option<ArchiveStatus> {
-        let seen: &Seen = engine.company()?;
-        let shared = seen.0.lock().upgrade();
-        shared.map(|shared| shared.status(engine))
+        status_of(engine)
     }
 
     /// Where it ships to.
@@ -192,28 +191,12 @@ impl Archive {
 
     /// Ships what is durable by now, and ends; what cannot be shipped is left for the next opening.
     pub fn stop(&self) {
-        {
-            let _stopping = self.shared.stopping.lock();
-            self.shared.stop.store(true, Ordering::Release);
-            self.shared.rung.notify_all();
-        }
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
-        }
+        self.worker.stop();
     }
 }
 
-impl Drop for Archive {
-    fn drop(&mut self) {
-        // While a thread unwinds the machine may be gone (a simulated crash).
-        if !std::thread::panicking() {
-            self.stop();
-        }
-    }
-}
-
-impl Shared {
-    fn status(&self, engine: &Engine) -> ArchiveStatus {
+impl Stands for Shared {
+    fn status_with(&self, engine: &Engine) -> ArchiveStatus {
         let mut status = self.status.lock().clone();
         status.lag_bytes = engine.durable().lsn.0.saturating_sub(status.shipped.0);
         let caught_up = *self.caught_up.lock();
@@ -225,7 +208,9 @@ impl Shared {
         }
         status
     }
+}
 
+impl Shared {
     fn failed(&self, error: Error) {
         let mut status = self.status.lock();
         status.failures += 1;
@@ -240,14 +225,7 @@ impl Shared {
     }
 
     fn stops(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
-    }
-
-    fn pause(&self, time: Duration) {
-        let mut stopping = self.stopping.lock();
-        if !self.stops() {
-            self.rung.wait_timeout(&mut stopping, time);
-        }
+        self.bell.has_rung()
     }
 }
 
@@ -257,6 +235,7 @@ struct Panicking(Arc<Shared>);
 impl Drop for Panicking {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            self.0.acks.end(&Error::internal("the thread that ships has panicked"));
             self.0.has_panicked.store(true, Ordering::Release);
         }
     }
@@ -274,7 +253,8 @@ struct Shipper {
     tap: Option<LogTap>,
     /// A span that was not shipped to its end.
     pending: Option<LogSpan>,
-    held: Option<KeptFiles>,
+    /// From these moments on files stay; none: they do not.
+    held: VecDeque<KeptFiles>,
     /// The log is kept from here on; none: it is not.
     kept_from: Option<Lsn>,
     bases: Bases,
@@ -299,7 +279,14 @@ impl Shipper {
         let _panicking = Panicking(self.shared.clone());
         let mut pause = self.options.interval;
         loop {
-            self.shared.pause(pause);
+            // In trouble nobody hurries it: whoever waits is told in time. A base is waited for in short pauses.
+            match pause <= self.options.interval {
+                true if self.shared.acks.is_waited_for() => {
+                    self.shared.bell.pause_unless_hurried(pause.min(WAITED_PAUSE));
+                }
+                true => self.shared.bell.pause_unless_hurried(pause),
+                false => self.shared.bell.pause(pause),
+            }
             let is_last = self.shared.stops();
             if is_last {
                 self.ending = Some(self.now());
@@ -317,6 +304,7 @@ impl Shipper {
             }
             if is_last {
                 self.shared.status.lock().phase = ArchivePhase::Stopped;
+                self.shared.acks.end(&Error::new(Code::ShuttingDown, "the archive was ended"));
                 return;
             }
         }
@@ -338,6 +326,7 @@ impl Shipper {
     /// Another has taken over: what would be committed here, nobody who restores would ever see (archive 2).
     fn lose(&mut self, error: Error) {
         self.engine.stop_writes(error.message());
+        self.shared.acks.end(&error);
         self.bases.end();
         self.keep_from(None);
         let mut status = self.shared.status.lock();
@@ -346,9 +335,9 @@ impl Shipper {
 
     fn claim(&mut self) -> Result<(), Failed> {
         // Files that go from here on stay, then it is asked how far the log is (shipper 1).
-        self.held = Some(self.engine.keep_files());
+        self.held = VecDeque::from([self.engine.keep_files()]);
         let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
-        let Claim { archive, fence, after, position, bases } = claimed;
+        let Claim { archive, fence, after, position, bases, nodes } = claimed;
         let durable = self.engine.durable();
         let mut shipment = Shipment {
             claim: claimed,
@@ -358,6 +347,9 @@ impl Shipper {
             last: Timestamp(0),
             bases,
             is_unsure: false,
+            nodes: self.for_nodes(nodes.unwrap_or_else(|| self.engine.edits())),
+            told: 0,
+            attached: BTreeSet::new(),
         };
         let position = shipment.position;
         // Says from where on this one goes on (claim 2).
@@ -365,7 +357,7 @@ impl Shipper {
         shipment.ship(&self.engine, &self.store, &begin, &|| Ok(()))?;
         let head = shipment.head;
         self.shipment = Some(shipment);
-        Note { archive, head, position }.write(self.engine.env(), self.engine.dir())?;
+        Note { archive, head, position, is_restored: false }.write(self.engine.env(), self.engine.dir())?;
         self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
         (status.fence, status.shipped) = (fence, position);
@@ -375,14 +367,17 @@ impl Shipper {
 
     /// Goes on from the log's durable end: what comes before it is for a base to have.
     fn begin_again(&mut self) {
-        self.held = Some(self.engine.keep_files());
+        let held = self.engine.keep_files();
+        let nodes = self.for_nodes(held.edits());
+        self.held = VecDeque::from([held]);
         let durable = self.engine.durable();
         self.keep_from(Some(durable.lsn));
         (self.tap, self.pending) = (None, None);
         self.spans.clear();
         self.base_is_void = self.bases.is_under_way();
         let shipment = self.shipment();
-        (shipment.position, shipment.last) = (durable.lsn, durable.last);
+        (shipment.position, shipment.last, shipment.nodes) = (durable.lsn, durable.last, nodes);
+        shipment.attached.clear();
         if active(faults::GO_ON_ACROSS_GAP) {
             self.base_is_void = false;
             return;
@@ -400,7 +395,7 @@ impl Shipper {
         let Some(kept_from) = self.kept_from else { return };
         let lag = self.engine.durable().lsn.0.saturating_sub(kept_from.0);
         if lag.max(self.engine.kept_bytes()) > self.options.keep_bytes {
-            self.held = None;
+            self.held.clear();
             (self.tap, self.pending) = (None, None);
             self.keep_from(None);
         }
@@ -411,30 +406,42 @@ impl Shipper {
         if self.shipment.is_none() {
             self.claim()?;
         }
+        // Also when nothing is to be shipped: a base waits for that.
+        let store = self.store.clone();
+        self.shipment().settle(&*store)?;
         self.take_base();
         let begun = self.now();
-        if self.held.is_none() || self.kept_from.is_none() {
+        if self.held.is_empty() || self.kept_from.is_none() {
             self.begin_again();
         }
         // Files that go from here on stay; then what the log has by now is shipped (shipper 1).
-        let held = self.engine.keep_files();
-        match self.ship_durable() {
+        let (held, made) = (self.engine.keep_files(), self.shared.env.clock.wall_micros());
+        if active(faults::FORGET_NAMED_FILES) {
+            self.held = VecDeque::from([self.engine.keep_files()]);
+        }
+        if self.options.nodes && held.edits() > self.shipment().told {
+            // So that the log tells of these edits, and what was kept for them can go when it is shipped.
+            self.engine.flush()?;
+        }
+        match self.ship_durable(made) {
             Err(Failed::Gone(_)) => {
                 self.begin_again();
                 return Ok(());
             }
             shipped => shipped?,
         }
-        if self.held.is_none() {
+        if self.held.is_empty() {
             return Ok(());
         }
-        self.held = Some(held);
+        self.hold(held);
         if self.is_base_due() {
             self.bases.begin()?;
             (self.base_is_void, self.spans) = (false, VecDeque::new());
         }
         if self.usable_base().is_some() && !self.is_base_new {
             *self.shared.caught_up.lock() = Some(begun);
+            let last = self.shipment().last;
+            self.shared.acks.note(last);
         }
         let mut status = self.shared.status.lock();
         status.phase = ArchivePhase::Shipping;
@@ -442,18 +449,43 @@ impl Shipper {
         Ok(())
     }
 
-    fn ship_durable(&mut self) -> Result<(), Failed> {
+    /// What pieces have for nodes that have the files of edits behind this one.
+    fn for_nodes(&self, edits: u64) -> Option<ForNodes> {
+        let made = self.shared.env.clock.wall_micros();
+        self.options.nodes.then_some(ForNodes { edits, made })
+    }
+
+    /// Files stay from this moment on, and from earlier ones that are needed (shipper 3).
+    fn hold(&mut self, held: KeptFiles) {
+        if !self.options.nodes {
+            self.held.clear();
+        }
+        if self.held.back().is_none_or(|last| last.edits() < held.edits()) {
+            self.held.push_back(held);
+        }
+        let told = self.shipment().told;
+        while self.held.get(1).is_some_and(|next| next.edits() <= told) {
+            self.held.pop_front();
+        }
+    }
+
+    /// `made` is a moment before it is asked what is durable.
+    fn ship_durable(&mut self, made: i64) -> Result<(), Failed> {
         let durable = self.engine.durable().lsn;
         let mut has_shipped = false;
         while let Some(span) = self.next_span(durable)? {
+            if span.to >= durable {
+                self.shipment().has_all_of(made);
+            }
             self.ship(span)?;
             has_shipped = true;
             self.bound();
             let is_late = |begun| self.now().saturating_sub(begun) > ENDING_TIME.as_nanos() as u64;
-            if self.held.is_none() || self.ending.is_some_and(is_late) {
+            if self.held.is_empty() || self.ending.is_some_and(is_late) {
                 return Ok(());
             }
         }
+        self.shipment().has_all_of(made);
         if self.is_base_new {
             let Shipment { position, last, .. } = *self.shipment();
             self.ship(LogSpan { from: position, to: position, last, ..LogSpan::default() })?;
@@ -467,8 +499,11 @@ impl Shipper {
         self.idle = if has_shipped { 0 } else { self.idle + 1 };
         if self.idle >= IDLE_ROUNDS || self.shared.stops() {
             self.idle = 0;
-            let fence = self.shipment().claim.fence;
+            let Shipment { claim: Claim { fence, .. }, head, nodes, .. } = *self.shipment();
             check_fence(&*self.store, fence)?;
+            if let (Some(ForNodes { made, .. }), Some(head), false) = (nodes, head, has_shipped) {
+                Beat { head, made }.put(&*self.store)?;
+            }
         }
         Ok(())
     }
@@ -505,7 +540,7 @@ impl Shipper {
         }
         // The note of a directory that another has taken is that one's.
         engine.check_directory().map_err(Failed::Lost)?;
-        Note { archive, head, position }.write(engine.env(), engine.dir())?;
+        Note { archive, head, position, is_restored: false }.write(engine.env(), engine.dir())?;
         self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
         (status.shipped, status.commit) = (position, last);
@@ -519,6 +554,11 @@ impl Shipper {
             return false;
         }
         let Some(base) = self.usable_base() else { return true };
+        // Shipper 4.
+        let nodes = self.shipment.as_ref().and_then(|shipment| shipment.nodes);
+        if nodes.is_some_and(|nodes| base.edits.is_none_or(|edits| edits < nodes.edits)) {
+            return true;
+        }
         let position = self.shipment.as_ref().map_or(base.end, |shipment| shipment.position);
         position.0.saturating_sub(base.end.0) >= self.options.base_log_bytes.max(self.base_bytes / 4)
     }
@@ -535,7 +575,7 @@ impl Shipper {
             return;
         }
         let Some(made) = self.bases.take() else { return };
-        let Made { backup, end, wall, bytes } = match made {
+        let Made { backup, end, edits, wall, bytes } = match made {
             Ok(made) => made,
             Err(error) => {
                 let pause = BASE_PAUSE.saturating_mul(1 << self.base_pause.0.min(6));
@@ -550,7 +590,7 @@ impl Shipper {
         let behind = self.spans.iter().find(|(_, to)| *to > end).map(|(first, _)| *first);
         let shipment = self.shipment();
         let from = behind.unwrap_or_else(|| shipment.next_name());
-        let base = Base { backup, end, from, wall };
+        let base = Base { backup, end, from, wall, edits: Some(edits) };
         // When somebody has removed lists their numbers are given again: what they were is gone.
         let before = shipment.bases[0].or(shipment.bases[1]).filter(|before| before.backup < backup);
         shipment.bases = [Some(base), before];

@@ -2,21 +2,27 @@
 //!
 //! ```text
 //!   span 81920..98304, attaches t5-12   files-8-00000003/t5-12-...   piece 8-3 (more)   piece 8-4   no fence-9: counts
+//!   edit 57 adds t5-19 (for nodes)      files-8-00000003/t5-19-...
 //! ```
+//!
+//! 1. For nodes it has the files that edits name, too. Where one has gone, or nothing was told of edits, the pieces say
+//!    behind which edit they have all: a node needs a base that has that one.
+//! 2. A file that a commit has attached is not put again when an edit names it: a base made in between has it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use weft_env::{Created, OBJECT_BYTES_MAX, ObjectStore};
-use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::log::{LogPart, LogSpan};
-use weft_kernel::{Engine, StoredFile};
+use weft_kernel::{Engine, SpanFiles, StoredFile};
 
 use super::chain::{failed, find_piece};
 use super::claim::{Claim, Failed, check_fence};
 use super::names::PieceName;
-use super::piece::{Base, Piece};
+use super::piece::{Base, ForNodes, Piece};
 use crate::faults;
 
 /// A piece has so many bytes of log at most.
@@ -39,6 +45,20 @@ pub(super) struct Shipment {
     pub(super) bases: [Option<Base>; 2],
     /// A piece may have been made of which it is not known.
     pub(super) is_unsure: bool,
+    /// What the pieces have for nodes (span 1); none: nothing.
+    pub(super) nodes: Option<ForNodes>,
+    /// The last edit of which the log that was shipped tells.
+    pub(super) told: u64,
+    /// Files that were attached and that no edit has named (span 2).
+    pub(super) attached: BTreeSet<(TableId, FileId)>,
+}
+
+/// The files of a span.
+struct Files {
+    stored: Vec<StoredFile>,
+    /// What edits name.
+    named: SpanFiles,
+    nodes: Option<ForNodes>,
 }
 
 impl Shipment {
@@ -46,6 +66,11 @@ impl Shipment {
     pub(super) fn next_name(&self) -> PieceName {
         let own = self.head.filter(|head| head.fence == self.claim.fence);
         own.map_or(PieceName { fence: self.claim.fence, number: 1 }, PieceName::next)
+    }
+
+    /// With the next piece all is there that was durable at this moment.
+    pub(super) fn has_all_of(&mut self, made: i64) {
+        self.nodes.iter_mut().for_each(|nodes| nodes.made = made);
     }
 
     /// Ships a span; it counts when this returns, and the name of its first piece is told.
@@ -59,7 +84,7 @@ impl Shipment {
         assert!(span.from == self.position || span.parts.is_empty(), "spans follow each other");
         self.settle(&**store)?;
         let first = self.next_name();
-        let mut files = self.ship_files(engine, store, span, go_on)?;
+        let Files { stored: mut files, named, nodes } = self.ship_files(engine, store, span, go_on)?;
         let edits = engine.edits();
         let mut groups = groups(&span.parts).into_iter().peekable();
         loop {
@@ -75,6 +100,7 @@ impl Shipment {
                 wall: span.wall.unwrap_or(0),
                 edits,
                 more,
+                nodes,
                 bases: self.bases,
                 parts,
                 files: std::mem::take(&mut files),
@@ -86,7 +112,12 @@ impl Shipment {
             }
         }
         check_fence(&**store, self.claim.fence)?;
-        (self.position, self.last) = (span.to, span.last);
+        (self.position, self.last, self.nodes) = (span.to, span.last, nodes);
+        self.told = self.told.max(span.told);
+        if nodes.is_some() {
+            self.attached.extend(&span.attached);
+            self.attached.retain(|file| !named.named.contains_key(file));
+        }
         Ok(first)
     }
 
@@ -97,25 +128,39 @@ impl Shipment {
         store: &Arc<dyn ObjectStore>,
         span: &LogSpan,
         go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<Vec<StoredFile>, Failed> {
+    ) -> Result<Files, Failed> {
         if active(faults::SHIP_WITHOUT_FILES) {
-            return Ok(Vec::new());
+            return Ok(Files { stored: Vec::new(), named: SpanFiles::default(), nodes: self.nodes });
         }
         let folder = self.next_name().folder();
-        let mut files = Vec::new();
+        let mut stored = Vec::new();
         for &attached in &span.attached {
             let shipped = engine.ship_file(attached, (store, &folder), go_on);
-            files.push(shipped.map_err(|error| match error.code() {
+            stored.push(shipped.map_err(|error| match error.code() {
                 Code::UndefinedFile => Failed::Gone(error),
                 _ => Failed::Again(error),
             })?);
         }
-        Ok(files)
+        let Some(mut nodes) = self.nodes else {
+            return Ok(Files { stored, named: SpanFiles::default(), nodes: None });
+        };
+        let named = SpanFiles::of(span)?;
+        nodes.edits = nodes.edits.max(named.anew.unwrap_or(0));
+        let is_put = |file: &(TableId, FileId)| span.attached.contains(file) || self.attached.contains(file);
+        for (&file, &edit) in named.named.iter().filter(|(file, _)| !is_put(file)) {
+            match engine.ship_named_file(file, (store, &folder), go_on) {
+                Ok(shipped) => stored.extend(shipped),
+                // Span 1.
+                Err(error) if error.code() == Code::UndefinedFile => nodes.edits = nodes.edits.max(edit),
+                Err(error) => return Err(Failed::Again(error)),
+            }
+        }
+        Ok(Files { stored, named, nodes: Some(nodes) })
     }
 
     /// Finds out what became of pieces of which it is not known: those of an earlier try are followed by another one,
     /// with the same bytes.
-    fn settle(&mut self, store: &dyn ObjectStore) -> Result<(), Failed> {
+    pub(super) fn settle(&mut self, store: &dyn ObjectStore) -> Result<(), Failed> {
         while self.is_unsure {
             match find_piece(store, self.next_name())? {
                 Some(piece) if piece.line == self.line => self.head = Some(piece.name),

@@ -1,8 +1,11 @@
 //! How an archive stands.
 
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use weft_env::sync::Mutex;
 use weft_format::{Error, Lsn, Timestamp};
+use weft_kernel::Engine;
 
 /// What an archive does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +15,8 @@ pub enum ArchivePhase {
     Starting,
     /// It has what was durable a moment ago.
     Shipping,
+    /// It is not shipped to, but followed: this is a node's.
+    Following,
     /// The store cannot be asked, or something else is in the way: it tries again.
     Waiting,
     /// Another has taken it over, or the directory may not go on with it: for good.
@@ -26,6 +31,7 @@ impl ArchivePhase {
         match self {
             ArchivePhase::Starting => "starting",
             ArchivePhase::Shipping => "shipping",
+            ArchivePhase::Following => "following",
             ArchivePhase::Waiting => "waiting",
             ArchivePhase::Lost => "lost",
             ArchivePhase::Stopped => "stopped",
@@ -60,4 +66,27 @@ pub struct ArchiveStatus {
     pub failures: u64,
     /// Why the last one of them did, or why it is lost.
     pub error: Option<Error>,
+}
+
+/// Who knows how an archive stands.
+pub(super) trait Stands: Send + Sync {
+    /// As an engine has it.
+    fn status_with(&self, engine: &Engine) -> ArchiveStatus;
+}
+
+/// The archive of an engine, for who has the engine alone.
+struct Seen(Mutex<Weak<dyn Stands>>);
+
+/// An engine's archive stands so from now on.
+pub(super) fn accompany(engine: &Engine, stands: &Arc<dyn Stands>) {
+    match engine.company::<Seen>() {
+        Some(seen) => *seen.0.lock() = Arc::downgrade(stands),
+        None => engine.keep_company(Seen(Mutex::new(Arc::downgrade(stands)))),
+    }
+}
+
+/// How the archive of an engine stands; none when it has none.
+pub(super) fn status_of(engine: &Engine) -> Option<ArchiveStatus> {
+    let stands = engine.company::<Seen>()?.0.lock().upgrade();
+    stands.map(|stands| stands.status_with(engine))
 }

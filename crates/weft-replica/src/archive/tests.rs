@@ -18,6 +18,8 @@ use weft_tables::{column_method, lineage_method, row_method};
 use super::*;
 use crate::faults;
 
+mod acknowledged;
+mod mirrors;
 mod takeovers;
 
 /// How long a test waits for what must come, seconds; fewer with a fault, for then it may not.
@@ -322,8 +324,8 @@ fn a_base_begins_within_a_span() {
             std::iter::from_fn(|| chain.next().unwrap()).collect()
         };
         // As the shipper would, if the backup were its base.
-        let from = spans.iter().find(|piece| piece.to > made.1).map_or(head.name.next(), |piece| piece.name);
-        let base = piece::Base { backup: made.0.number, end: made.1, from, wall: 0 };
+        let from = spans.iter().find(|piece| piece.to > made.1.log).map_or(head.name.next(), |piece| piece.name);
+        let base = piece::Base { backup: made.0.number, end: made.1.log, from, wall: 0, edits: Some(made.1.edits) };
         let name = head.name.next();
         let empty = piece::Piece { name, after: Some(head.name), from: head.to, parts: vec![], files: vec![], ..head };
         let named = piece::Piece { bases: [Some(base), None], ..empty };
@@ -559,11 +561,16 @@ fn planted_faults_of_archives_are_caught() {
         println!("{}: {found}", fault.name());
         found
     };
-    let bodies: [(Fault, fn()); 4] = [
+    let bodies: [(Fault, fn()); 9] = [
         (faults::SHIP_UNFENCED, takeovers::who_was_taken_over_ships_and_commits_nothing_more),
         (faults::SHIP_WITHOUT_FILES, loads_are_restored_from_a_base_before_them),
         (faults::ARCHIVE_ANYTHING, takeovers::directories_that_were_copied_or_put_back_are_refused),
         (faults::GO_ON_ACROSS_GAP, what_is_kept_is_bounded_and_a_gap_has_a_new_base_behind_it),
+        (faults::ANNOUNCE_BEFORE_FILES, mirrors::files_are_there_before_the_log_that_names_them),
+        (faults::MIRROR_UNFENCED, mirrors::what_somebody_ships_who_has_lost_the_archive_is_not_shown),
+        (faults::SHIPPED_IS_FRESH, mirrors::a_node_is_as_old_as_what_was_shipped),
+        (faults::ACKNOWLEDGE_UNSHIPPED, acknowledged::a_commit_is_acknowledged_when_the_archive_has_it),
+        (faults::FORGET_NAMED_FILES, mirrors::files_that_merges_took_at_once_are_followed),
     ];
     let missed: Vec<&str> =
         bodies.into_iter().filter(|(fault, body)| !caught(*fault, *body)).map(|(fault, _)| fault.name()).collect();

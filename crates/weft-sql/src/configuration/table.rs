@@ -92,6 +92,13 @@ pub const SETTINGS: &[Definition] = &[
         "Log that the archive lacks, and as much of files, that are kept at most",
     ),
     setting("archive_keep_time", Ms, "24h", Start, "Any moment of so long ago can be restored from the archive"),
+    setting(
+        "archive_nodes",
+        Bool,
+        "off",
+        Start,
+        "Nodes may follow the archive: it gets every file that background jobs write",
+    ),
     setting("auth", Words(&["scram", "trust"]), "scram", Start, "How clients prove who they are; trust needs loopback"),
     setting("authentication_timeout", Ms, "1min", Reload, "How long a client may take to log in"),
     setting("bytea_output", Text, "hex", Fixed, "How bytea is written"),
@@ -266,6 +273,13 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting("standard_conforming_strings", Text, "on", Fixed, "Backslashes in '...' are ordinary characters"),
     setting("statement_timeout", Ms, "0", Session, "How long a statement may run; 0 = without end"),
+    setting(
+        "store_ack",
+        Ms,
+        "0",
+        Start,
+        "A commit waits so long until the archive has it, then fails though it is made; 0 = it does not wait",
+    ),
     setting(
         "system_time",
         Text,

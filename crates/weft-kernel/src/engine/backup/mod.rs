@@ -27,6 +27,7 @@
 //! | `source` | which files belong to a moment, and their tests |
 //! | `take`, `restore` | both ways |
 //! | `restoring` | log and files that came after a backup, added while it is restored |
+//! | `mirroring` | a directory that goes on being restored |
 //!
 //! 1. What was acknowledged before a backup began is in it; it holds exactly the commits up to its timestamp.
 //! 2. A backup counts when `backup-n` is there, which is made last; nothing that a good one names is written or
@@ -45,6 +46,7 @@ mod copy;
 mod destination;
 mod directory;
 mod list;
+mod mirroring;
 mod objects;
 mod place;
 mod restore;
@@ -55,10 +57,11 @@ mod take;
 mod uploads;
 
 pub use list::{Backup, Entry as StoredFile};
+pub use mirroring::Mirroring;
 pub use place::BackupPlace;
 pub use restore::{backups, check_backup, restore, restore_then};
 pub use restoring::Restoring;
-pub use take::BackupSummary;
+pub use take::{BackupSummary, GoesOn};
 
 pub(super) use objects::put_data_file;
 pub(super) use take::backup;

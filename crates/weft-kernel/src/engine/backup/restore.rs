@@ -154,7 +154,7 @@ impl Fetching {
 }
 
 /// Fetches the files from several threads; the first error ends all of them.
-fn fetch_all(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup) -> Result<()> {
+pub(super) fn fetch_all(env: &Env, shelf: &Arc<dyn Shelf>, dir: &Path, backup: &Backup) -> Result<()> {
     let fetching = Arc::new(Fetching {
         shelf: shelf.clone(),
         dir: dir.to_owned(),

@@ -9,7 +9,7 @@ use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
 use crate::log::{LogReader, Record, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName, attached_files};
-use crate::manifest::ManifestSnapshot;
+use crate::manifest::{ManifestSnapshot, files_named};
 use crate::txn::Core;
 
 /// The end of a file of which the checksum is part of its name: it holds the checksums of the rest.
@@ -63,6 +63,8 @@ pub(super) struct LogContent {
     pub(super) last_timestamp: Timestamp,
     /// Files that it attaches to tables, and that the manifest does not name yet.
     pub(super) attached: BTreeSet<(TableId, FileId)>,
+    /// Files that later edits of the manifest name of which it tells: who follows the log opens them.
+    pub(super) named: BTreeSet<(TableId, FileId)>,
 }
 
 /// Reads a copy of the log, whose checksums are tested by that, with the eyes of the recovery that will read it.
@@ -82,7 +84,7 @@ pub(super) fn read_log(
         |table: TableId, ts: Timestamp| ts > manifest.cut(table) && (ts > catalog_cut || known.contains(&table));
     let mut reader = LogReader::of_files(env, dir, starts, places, end)?;
     let mut chunks: HashMap<TxnId, Vec<(TableId, FileId)>> = HashMap::new();
-    let mut attached = BTreeSet::new();
+    let (mut attached, mut named) = (BTreeSet::new(), BTreeSet::new());
     let mut epoch = 0;
     while let Some(entry) = reader.next()? {
         if entry.epoch != epoch {
@@ -99,6 +101,9 @@ pub(super) fn read_log(
                 attached_files(changes, &mut files)?;
                 attached.extend(files.into_iter().filter(|&(table, _)| is_missing(table, ts)));
             }
+            Record::Layout { edit, switch } if edit > manifest.edits() => {
+                named.extend(files_named(edit, switch)?.unwrap_or_default());
+            }
             Record::Layout { .. } | Record::Page { .. } => {}
         }
     }
@@ -107,7 +112,7 @@ pub(super) fn read_log(
         return Err(Error::corrupt(format!("the copy of the log ends at {} instead of {end}", found.next_lsn))
             .hint("run `weft check` on the database"));
     }
-    Ok(LogContent { last_timestamp: found.last_timestamp, attached })
+    Ok(LogContent { last_timestamp: found.last_timestamp, attached, named })
 }
 
 /// The path of a data file of the database.

@@ -36,12 +36,21 @@ pub struct BackupSummary {
     pub reused_bytes: u64,
 }
 
-/// Backs up into `dest`, beside the backups that are there; also up to where it has the log.
+/// Where what comes after a backup goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoesOn {
+    /// The backup has the log up to here.
+    pub log: Lsn,
+    /// It has the manifest as of this edit, and the files that later ones name of which its log tells.
+    pub edits: u64,
+}
+
+/// Backs up into `dest`, beside the backups that are there; also where what comes after it goes on.
 pub(in crate::engine) fn backup(
     core: &Arc<Core>,
     dest: BackupPlace,
     cancel: Option<&CancelToken>,
-) -> Result<(BackupSummary, Lsn)> {
+) -> Result<(BackupSummary, GoesOn)> {
     core.check_writable()?;
     let begun_micros = core.env.clock.wall_micros();
     let destination = Destination::open(&dest.shelf(&core.env))?;
@@ -76,7 +85,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    fn run(&mut self, parent: Option<u64>, begun_micros: i64) -> Result<(BackupSummary, Lsn)> {
+    fn run(&mut self, parent: Option<u64>, begun_micros: i64) -> Result<(BackupSummary, GoesOn)> {
         // First the pins, then the manifest, then the log: what the manifest names is there, and the log goes on where
         // its cuts are (backup 1, 3).
         let log = self.core.log.keep();
@@ -85,14 +94,18 @@ impl Taking<'_> {
         let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
         // The log names edits that came after the manifest's moment: the copy goes without them, as a crash before them
         // would, and says so (ends 2).
-        manifest.raise_edits(self.core.manifest.edit_count().load(std::sync::atomic::Ordering::Acquire));
+        let told = self.core.manifest.edit_count().load(std::sync::atomic::Ordering::Acquire);
         self.relations = self.core.catalog.all().into_iter().map(|relation| (relation.id(), relation)).collect();
         BackupStep::Begun.reached();
-        let log_end = extent.1;
+        let goes_on = GoesOn { log: extent.1, edits: manifest.edits() };
         let content = self.copy_log(extent, &manifest)?;
+        manifest.raise_edits(told);
         drop(log);
         BackupStep::LogCopied.reached();
-        let files: BTreeSet<(TableId, FileId)> = manifest.files().chain(content.attached).collect();
+        // A table's pages come from the log for who follows it; of one that is gone nobody knows what its files are.
+        let is_opened = |table: &TableId| self.relations.contains_key(table) && !self.has_pages(*table);
+        let named = content.named.into_iter().filter(|(table, _)| is_opened(table));
+        let files: BTreeSet<(TableId, FileId)> = manifest.files().chain(content.attached).chain(named).collect();
         pin.narrow(files.iter().map(|(_, file)| *file).collect());
         // Pages cannot change until they are copied.
         let (first, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(table, _)| self.has_pages(*table));
@@ -105,7 +118,7 @@ impl Taking<'_> {
         let timestamp = content.last_timestamp.max(manifest.cut_max());
         self.write_manifest(&manifest)?;
         let backup = Backup { number: self.number, parent, begun_micros, timestamp, entries: Vec::new() };
-        Ok((self.finish(backup)?, log_end))
+        Ok((self.finish(backup)?, goes_on))
     }
 
     fn go_on(&self) -> Result<()> {
