@@ -36,6 +36,9 @@ pub(super) type LoadedRow = (Arc<[u8]>, Arc<[u8]>);
 /// Bytes of a page before those of its node.
 pub(super) const HEADER_BYTES: usize = 36;
 
+/// A cell has at least so many bytes.
+const CELL_BYTES_MIN: usize = 9;
+
 /// In the number of a page on which a node goes on.
 pub(super) const FURTHER: u64 = 1 << 63;
 
@@ -130,28 +133,27 @@ fn read_body(reader: &mut ByteReader<'_>) -> Result<Node> {
         return Err(damaged("it ends before it begins"));
     }
     let mut node = Node::new(number, level, low, high);
-    let prefix = node.prefix().to_vec();
-    let mut key = prefix.clone();
-    let mut before: Option<Vec<u8>> = None;
-    for _ in 0..read_length(reader)? {
+    let count = read_length(reader)?;
+    node.reserve(count.min(reader.bytes.len() / CELL_BYTES_MIN), reader.bytes.len());
+    for _ in 0..count {
         let (mut since, mut is_dead) = (Timestamp(0), false);
         if level == 0 {
             (since, is_dead) = (Timestamp(reader.u64()?), reader.flag()?);
         }
-        key.truncate(prefix.len());
-        key.extend_from_slice(read_string(reader)?);
+        let suffix = read_string(reader)?;
         let value = match level {
             0 if is_dead => &[],
             0 => read_string(reader)?,
             _ => reader.take(8)?,
         };
-        if !node.has(&key) || before.as_ref().is_some_and(|before| *before >= key) {
+        if !node.take_cell(suffix, (since, is_dead), value) {
             return Err(damaged("its keys are out of order"));
         }
-        node.push(&key, (since, is_dead), value);
-        before.get_or_insert_default().clone_from(&key);
     }
     let is_whole = level == 0 || node.len() > 0 && node.key(0) == node.low;
+    if !node.ends_in_bounds() {
+        return Err(damaged("it has keys of others"));
+    }
     if is_whole { Ok(node) } else { Err(damaged("its first child does not begin with it")) }
 }
 

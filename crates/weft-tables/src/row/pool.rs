@@ -18,6 +18,7 @@
 //!
 //! Source: the clock with a bit of use; leaves that a scan reads do not set it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -360,14 +361,14 @@ fn read_node(file: &PagedFile, number: u64) -> Result<Option<Page>> {
     let bytes = file.read(number).map_err(failed)?;
     let Some(first) = DiskPage::read(&bytes, number) else { return Ok(None) };
     let (record, mut next) = (first.record, first.next);
-    let (mut body, mut further) = (first.part.to_vec(), Vec::new());
-    let mut left = first.left - first.part.len();
+    let (mut left, mut further) = (first.left - first.part.len(), Vec::new());
+    let mut body = Cow::Borrowed(first.part);
     while left > 0 {
         let bytes = file.read(next).map_err(failed)?;
         let page = DiskPage::read(&bytes, next | FURTHER);
         let is_torn = |page: &DiskPage<'_>| page.record != record || page.left != left;
         let Some(page) = page.filter(|page| !is_torn(page)) else { return Ok(None) };
-        body.extend_from_slice(page.part);
+        body.to_mut().extend_from_slice(page.part);
         further.push(next);
         (next, left) = (page.next, left.saturating_sub(page.part.len().max(1)));
     }
