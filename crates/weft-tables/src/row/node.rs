@@ -157,9 +157,10 @@ impl Node {
         let suffix = &key[self.prefix_bytes..];
         let wanted = head(suffix);
         self.slots.binary_search_by(|slot| {
-            slot.head.cmp(&wanted).then_with(|| {
-                let at = slot.at as usize;
-                self.heap[at..at + slot.key_bytes as usize].cmp(suffix)
+            slot.head.cmp(&wanted).then_with(|| match slot.key_bytes as usize {
+                // Both are in their heads; where one has more bytes, these are zeros.
+                length if length.max(suffix.len()) <= size_of_val(&wanted) => length.cmp(&suffix.len()),
+                _ => self.suffix(slot).cmp(suffix),
             })
         })
     }

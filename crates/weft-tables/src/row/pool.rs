@@ -19,8 +19,8 @@
 //! Source: the clock with a bit of use; leaves that a scan reads do not set it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -35,6 +35,10 @@ use super::faults;
 use super::node::Node;
 
 const SHARDS: usize = 16;
+/// Frames that were forgotten may stay in the clock until there are so many of them, and as many as others.
+const FORGOTTEN_MIN: usize = 64;
+/// An odd number whose bits are spread.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A page that is torn is read so often: another engine may be writing it.
 const READS: u32 = 3;
 /// Of four parts of the cache's budget all tables of pages may have so many.
@@ -105,8 +109,60 @@ impl Pools {
 /// Frames by number, and where the clock stands.
 #[derive(Default)]
 struct Shard {
-    frames: BTreeMap<u64, Arc<Frame>>,
-    hand: u64,
+    frames: HashMap<u64, Arc<Frame>, BuildHasherDefault<Spread>>,
+    /// Their numbers, in no order; and those of frames that were forgotten, until the clock comes by, or they are many.
+    ring: Vec<u64>,
+    hand: usize,
+}
+
+impl Shard {
+    /// The frame of a number; an empty one when there is none.
+    fn frame(&mut self, number: u64) -> Arc<Frame> {
+        let Shard { frames, ring, .. } = self;
+        let frame = frames.entry(number).or_insert_with(|| {
+            ring.push(number);
+            Arc::new(Frame::new(number, None))
+        });
+        Arc::clone(frame)
+    }
+
+    /// Nobody looks for a frame any more.
+    fn forget(&mut self, number: u64) -> Option<Arc<Frame>> {
+        let gone = self.frames.remove(&number);
+        if self.ring.len() > self.frames.len() * 2 + FORGOTTEN_MIN {
+            self.ring = self.frames.keys().copied().collect();
+            self.ring.sort_unstable();
+        }
+        gone
+    }
+
+    /// Puts a frame in the place of the one of its number, if there is one, which it gives back.
+    fn put(&mut self, frame: &Arc<Frame>) -> Option<Arc<Frame>> {
+        let before = self.frames.insert(frame.number, frame.clone());
+        if before.is_none() {
+            self.ring.push(frame.number);
+        }
+        before
+    }
+}
+
+/// Spreads the numbers of pages: their low bits choose the shard, and a table of hashes wants the high ones to differ.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(number) * u128::from(SPREAD);
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
 }
 
 /// Bytes of nodes in memory.
@@ -190,9 +246,7 @@ impl Pool {
 
     /// The frame of a number; an empty one when there is none.
     pub(super) fn frame(&self, number: u64) -> Arc<Frame> {
-        let mut shard = self.shard(number).lock();
-        let frame = shard.frames.entry(number).or_insert_with(|| Arc::new(Frame::new(number, None)));
-        Arc::clone(frame)
+        self.shard(number).lock().frame(number)
     }
 
     /// A frame that a new node lies in.
@@ -200,7 +254,7 @@ impl Pool {
         let (number, bytes) = (page.node.number, self.bytes_of(&page));
         let frame = Arc::new(Frame::new(number, Some(page)));
         let mut shard = self.shard(number).lock();
-        let before = shard.frames.insert(number, frame.clone());
+        let before = shard.put(&frame);
         before.iter().for_each(|before| self.count(before, 0));
         self.count(&frame, bytes);
         drop(shard);
@@ -210,7 +264,7 @@ impl Pool {
     /// Nobody uses the page any more; nobody looks for it.
     pub(super) fn forget(&self, number: u64) {
         let mut shard = self.shard(number).lock();
-        let gone = shard.frames.remove(&number);
+        let gone = shard.forget(number);
         gone.iter().for_each(|gone| self.count(gone, 0));
     }
 
@@ -332,18 +386,26 @@ impl Pool {
     /// Twice around at most: the first time takes the bits of use.
     fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
         let mut gone = 0;
-        for _ in 0..shard.frames.len() * 2 {
-            let next = shard.frames.range((Bound::Excluded(shard.hand), Bound::Unbounded)).next();
-            let Some((&number, frame)) = next.or_else(|| shard.frames.iter().next()) else { break };
-            shard.hand = number;
-            let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
-            if is_free && !frame.is_used.swap(false, Ordering::Relaxed) {
-                gone += frame.bytes.load(Ordering::Relaxed);
-                self.count(frame, 0);
-                shard.frames.remove(&number);
-            }
-            if gone >= bytes {
+        for _ in 0..shard.ring.len() * 2 {
+            if gone >= bytes || shard.ring.is_empty() {
                 break;
+            }
+            shard.hand = if shard.hand < shard.ring.len() { shard.hand } else { 0 };
+            let number = shard.ring[shard.hand];
+            let frame = shard.frames.get(&number);
+            let may_go = frame.is_none_or(|frame| {
+                let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
+                is_free && !frame.is_used.swap(false, Ordering::Relaxed)
+            });
+            if !may_go {
+                shard.hand += 1;
+                continue;
+            }
+            // The last one comes into its place, and the hand to that one next.
+            shard.ring.swap_remove(shard.hand);
+            if let Some(frame) = shard.frames.remove(&number) {
+                gone += frame.bytes.load(Ordering::Relaxed);
+                self.count(&frame, 0);
             }
         }
         gone
