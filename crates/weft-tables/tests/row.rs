@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
+use weft_env::{Env, thread_traffic};
 use weft_format::row_arrays::rows_to_batch;
 use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
@@ -287,6 +287,57 @@ fn a_table_is_many_times_as_large_as_memory() {
         }
     });
     assert_eq!(end, RunEnd::Finished);
+}
+
+/// Bytes that are read again of 20 rows on pages that have not changed, while several times as many pages as the cache
+/// has room for have.
+fn read_again_beside_changes() -> u64 {
+    let told = Arc::new(Mutex::new(0));
+    let tells = told.clone();
+    let end = Simulation::new(SimOptions::seeded(6)).run(move |env| {
+        let rows = 12_000;
+        let options = EngineOptions { cache_bytes: 1 << 20, workers: 0, ..EngineOptions::default() };
+        let engine = Engine::open(env, Path::new("db"), vec![row_method()], options).unwrap();
+        make(&engine, BTreeMap::from([("changed_bytes".to_owned(), (64 << 20).to_string())]));
+        let row = |table: &TableRef, k: i64| {
+            let text = format!("{k} ").repeat(60);
+            table.codec.encode([ValueRef::Int(k), ValueRef::Text(&text)])
+        };
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        (0..rows).for_each(|k| txn.insert(&table, &row(&table, k)).unwrap());
+        txn.commit().unwrap();
+        engine.checkpoint().unwrap();
+        let mut txn = engine.begin().unwrap();
+        (0..rows / 2).for_each(|k| txn.update(&table, &key(&table, k), &row(&table, k)).unwrap());
+        let ts = txn.commit().unwrap();
+        let layers = table.table.layers();
+        let changed = layers.iter().find(|layer| layer.layer == "changed pages").unwrap();
+        assert!(changed.bytes > 1 << 20, "{layers:?}");
+        let look = || (rows - 1000..rows).step_by(50).for_each(|k| drop(value(&table, ts, k).unwrap()));
+        look();
+        let before = thread_traffic();
+        look();
+        *tells.lock() = (thread_traffic() - before).read_bytes;
+        engine.checkpoint().unwrap();
+        let layers = table.table.layers();
+        let kept = layers.iter().find(|layer| layer.layer == "pages in memory").unwrap();
+        assert!(kept.bytes <= 3 << 18, "written pages go: {layers:?}");
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+    assert_eq!(end, RunEnd::Finished);
+    let told = *told.lock();
+    told
+}
+
+#[test]
+fn changed_pages_leave_the_cache_to_those_that_are_read() {
+    let _alone = ALONE.lock();
+    assert_eq!(read_again_beside_changes(), 0);
+    plant(Some(faults::CHANGED_PAGES_FILL_CACHE));
+    let read = read_again_beside_changes();
+    plant(None);
+    assert!(read > 20 * 8192 / 2, "that they fill it is not noticed: {read}");
 }
 
 #[test]

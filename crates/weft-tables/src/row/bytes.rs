@@ -36,6 +36,13 @@ pub(super) type LoadedRow = (Arc<[u8]>, Arc<[u8]>);
 /// Bytes of a page before those of its node.
 pub(super) const HEADER_BYTES: usize = 36;
 
+/// What the four hashes of a page begin with, and multiply by: odd numbers whose bits are spread.
+const LANE_KEYS: [u64; 4] =
+    [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
+
+/// A cell has at least so many bytes.
+const CELL_BYTES_MIN: usize = 9;
+
 /// In the number of a page on which a node goes on.
 pub(super) const FURTHER: u64 = 1 << 63;
 
@@ -130,28 +137,27 @@ fn read_body(reader: &mut ByteReader<'_>) -> Result<Node> {
         return Err(damaged("it ends before it begins"));
     }
     let mut node = Node::new(number, level, low, high);
-    let prefix = node.prefix().to_vec();
-    let mut key = prefix.clone();
-    let mut before: Option<Vec<u8>> = None;
-    for _ in 0..read_length(reader)? {
+    let count = read_length(reader)?;
+    node.reserve(count.min(reader.bytes.len() / CELL_BYTES_MIN), reader.bytes.len());
+    for _ in 0..count {
         let (mut since, mut is_dead) = (Timestamp(0), false);
         if level == 0 {
             (since, is_dead) = (Timestamp(reader.u64()?), reader.flag()?);
         }
-        key.truncate(prefix.len());
-        key.extend_from_slice(read_string(reader)?);
+        let suffix = read_string(reader)?;
         let value = match level {
             0 if is_dead => &[],
             0 => read_string(reader)?,
             _ => reader.take(8)?,
         };
-        if !node.has(&key) || before.as_ref().is_some_and(|before| *before >= key) {
+        if !node.take_cell(suffix, (since, is_dead), value) {
             return Err(damaged("its keys are out of order"));
         }
-        node.push(&key, (since, is_dead), value);
-        before.get_or_insert_default().clone_from(&key);
     }
     let is_whole = level == 0 || node.len() > 0 && node.key(0) == node.low;
+    if !node.ends_in_bounds() {
+        return Err(damaged("it has keys of others"));
+    }
     if is_whole { Ok(node) } else { Err(damaged("its first child does not begin with it")) }
 }
 
@@ -161,6 +167,24 @@ pub(super) fn node_of(bytes: &[u8]) -> Result<Node> {
     let node = read_body(&mut reader)?;
     reader.end()?;
     Ok(node)
+}
+
+/// The hash of a page: that of four hashes, each of every fourth word, and of the bytes behind these. One word need not
+/// wait for the one before it, so it takes a quarter of the time that one hash of all bytes does.
+fn page_hash(bytes: &[u8]) -> u64 {
+    let mut lanes = LANE_KEYS;
+    let mut chunks = bytes.chunks_exact(8 * LANE_KEYS.len());
+    for chunk in &mut chunks {
+        for ((lane, word), key) in lanes.iter_mut().zip(chunk.as_chunks::<8>().0).zip(LANE_KEYS) {
+            let product = u128::from(*lane ^ u64::from_le_bytes(*word)) * u128::from(key);
+            *lane = product as u64 ^ (product >> 64) as u64;
+        }
+    }
+    let mut ends = [0; 2 * 8 * LANE_KEYS.len()];
+    let (hashes, rest) = ends.split_at_mut(8 * LANE_KEYS.len());
+    hashes.as_chunks_mut::<8>().0.iter_mut().zip(lanes).for_each(|(end, lane)| *end = lane.to_le_bytes());
+    rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    hash_bytes(&ends)
 }
 
 /// How many pages a node needs.
@@ -182,7 +206,7 @@ pub(super) fn pages_of(body: &[u8], record: RecordNo, numbers: &[u64], page_byte
         bytes.extend((rest.len() as u32).to_le_bytes());
         bytes.extend(&rest[..rest.len().min(part_bytes)]);
         bytes.resize(page_bytes, 0);
-        let hash = hash_bytes(&bytes[8..]);
+        let hash = page_hash(&bytes[8..]);
         bytes[..8].copy_from_slice(&hash.to_le_bytes());
         (numbers[at], bytes)
     };
@@ -206,7 +230,7 @@ impl<'a> DiskPage<'a> {
     /// or is another.
     pub(super) fn read(bytes: &'a [u8], number: u64) -> Option<DiskPage<'a>> {
         let (hash, behind) = bytes.split_at_checked(8)?;
-        if hash_bytes(behind).to_le_bytes() != *hash && !active(faults::ACCEPT_TORN_PAGES) {
+        if page_hash(behind).to_le_bytes() != *hash && !active(faults::ACCEPT_TORN_PAGES) {
             return None;
         }
         let mut reader = ByteReader::new(behind, damaged);

@@ -157,9 +157,10 @@ impl Node {
         let suffix = &key[self.prefix_bytes..];
         let wanted = head(suffix);
         self.slots.binary_search_by(|slot| {
-            slot.head.cmp(&wanted).then_with(|| {
-                let at = slot.at as usize;
-                self.heap[at..at + slot.key_bytes as usize].cmp(suffix)
+            slot.head.cmp(&wanted).then_with(|| match slot.key_bytes as usize {
+                // Both are in their heads; where one has more bytes, these are zeros.
+                length if length.max(suffix.len()) <= size_of_val(&wanted) => length.cmp(&suffix.len()),
+                _ => self.suffix(slot).cmp(suffix),
             })
         })
     }
@@ -227,6 +228,38 @@ impl Node {
     /// Adds a cell behind all others.
     pub(super) fn push(&mut self, key: &[u8], state: (Timestamp, bool), value: &[u8]) {
         self.insert(self.len(), key, state, value);
+    }
+
+    /// Makes room for so many cells, which have so many bytes.
+    pub(super) fn reserve(&mut self, cells: usize, bytes: usize) {
+        self.slots.reserve_exact(cells);
+        self.heap.reserve_exact(bytes);
+    }
+
+    /// Adds a cell behind all others, by what its key has behind the prefix, unless it belongs before the last one or
+    /// before the node: then it is false. Who reads a node asks for the other bound in the end.
+    pub(super) fn take_cell(&mut self, suffix: &[u8], (since, is_dead): (Timestamp, bool), value: &[u8]) -> bool {
+        let head = head(suffix);
+        let is_behind = match self.slots.last() {
+            Some(last) => last.head < head || last.head == head && self.suffix(last) < suffix,
+            None => suffix >= &self.low[self.prefix_bytes..],
+        };
+        if !is_behind {
+            return false;
+        }
+        let (at, key_bytes, value_bytes) = (self.heap.len() as u32, suffix.len() as u32, value.len() as u32);
+        let slot = Slot { head, at, key_bytes, value_bytes, is_dead, since };
+        self.heap.extend_from_slice(suffix);
+        self.heap.extend_from_slice(value);
+        self.cell_bytes += self.slot_bytes(&slot);
+        self.slots.push(slot);
+        true
+    }
+
+    /// Whether its last cell, and so each, is below the upper bound.
+    pub(super) fn ends_in_bounds(&self) -> bool {
+        let high = self.high.as_deref().map(|high| &high[self.prefix_bytes..]);
+        self.slots.last().is_none_or(|last| high.is_none_or(|high| self.suffix(last) < high))
     }
 
     /// Adds a child for the keys from this one on.

@@ -10,26 +10,35 @@
 //!    frame until the page is durable. So what is read from disk is what the node was when it went.
 //! 2. Who wants a frame takes it under the lock of its shard, and a frame goes under it when nobody else has it.
 //! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
+//! 4. Changed nodes, and those that a job is writing, are charged to the memory of rows, and not here: however many
+//!    there are, unchanged ones have their part of the cache. Otherwise each read would let nodes go that the next wants.
 //!
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
 //! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
 //!
 //! Source: the clock with a bit of use; leaves that a scan reads do not set it.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, RecordNo, Result};
 use weft_kernel::account::{Account, Charge, Kept};
+use weft_kernel::fault::active;
 use weft_kernel::files::PagedFile;
 
 use super::bytes::{DiskPage, FURTHER, node_of};
+use super::faults;
 use super::node::Node;
 
 const SHARDS: usize = 16;
+/// Frames that were forgotten may stay in the clock until there are so many of them, and as many as others.
+const FORGOTTEN_MIN: usize = 64;
+/// An odd number whose bits are spread.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A page that is torn is read so often: another engine may be writing it.
 const READS: u32 = 3;
 /// Of four parts of the cache's budget all tables of pages may have so many.
@@ -52,14 +61,16 @@ pub(super) struct Frame {
     /// The page on disk is another (pool 1).
     pub(super) is_changed: AtomicBool,
     is_used: AtomicBool,
-    /// What the pool counts for it.
+    /// How long the pool takes it to be. It and the next change under the lock of the pool's sums.
     bytes: AtomicU64,
+    /// It is charged to the memory of rows (pool 4).
+    is_lent: AtomicBool,
 }
 
 impl Frame {
     fn new(number: u64, page: Option<Page>) -> Frame {
-        let (is_changed, is_used) = (AtomicBool::new(false), AtomicBool::new(true));
-        Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0) }
+        let [is_changed, is_lent, is_used] = [false, false, true].map(AtomicBool::new);
+        Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0), is_lent }
     }
 
     /// It was asked for, and not by a scan.
@@ -98,8 +109,69 @@ impl Pools {
 /// Frames by number, and where the clock stands.
 #[derive(Default)]
 struct Shard {
-    frames: BTreeMap<u64, Arc<Frame>>,
-    hand: u64,
+    frames: HashMap<u64, Arc<Frame>, BuildHasherDefault<Spread>>,
+    /// Their numbers, in no order; and those of frames that were forgotten, until the clock comes by, or they are many.
+    ring: Vec<u64>,
+    hand: usize,
+}
+
+impl Shard {
+    /// The frame of a number; an empty one when there is none.
+    fn frame(&mut self, number: u64) -> Arc<Frame> {
+        let Shard { frames, ring, .. } = self;
+        let frame = frames.entry(number).or_insert_with(|| {
+            ring.push(number);
+            Arc::new(Frame::new(number, None))
+        });
+        Arc::clone(frame)
+    }
+
+    /// Nobody looks for a frame any more.
+    fn forget(&mut self, number: u64) -> Option<Arc<Frame>> {
+        let gone = self.frames.remove(&number);
+        if self.ring.len() > self.frames.len() * 2 + FORGOTTEN_MIN {
+            self.ring = self.frames.keys().copied().collect();
+            self.ring.sort_unstable();
+        }
+        gone
+    }
+
+    /// Puts a frame in the place of the one of its number, if there is one, which it gives back.
+    fn put(&mut self, frame: &Arc<Frame>) -> Option<Arc<Frame>> {
+        let before = self.frames.insert(frame.number, frame.clone());
+        if before.is_none() {
+            self.ring.push(frame.number);
+        }
+        before
+    }
+}
+
+/// Spreads the numbers of pages: their low bits choose the shard, and a table of hashes wants the high ones to differ.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(number) * u128::from(SPREAD);
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+/// Bytes of nodes in memory.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Of all of them,
+    kept_bytes: u64,
+    /// and of these, of those that the memory of rows is charged with.
+    lent_bytes: u64,
 }
 
 /// See the module.
@@ -109,7 +181,7 @@ pub(super) struct Pool {
     file: RwLock<Option<Arc<PagedFile>>>,
     is_ours: bool,
     account: Arc<Account>,
-    kept_bytes: Mutex<u64>,
+    sums: Mutex<Sums>,
     charge: Charge,
     bytes_max: u64,
     pools: Arc<Pools>,
@@ -135,7 +207,7 @@ impl Pool {
             file: RwLock::new(file.map(Arc::new)),
             is_ours,
             account: account.clone(),
-            kept_bytes: Mutex::new(0),
+            sums: Mutex::default(),
             charge: account.charge(Kept::Pages, 0),
             bytes_max: cache_bytes * CACHE_PARTS / 4,
             pools: pools.clone(),
@@ -165,7 +237,7 @@ impl Pool {
 
     /// Bytes of nodes in memory.
     pub(super) fn kept_bytes(&self) -> u64 {
-        *self.kept_bytes.lock()
+        self.sums.lock().kept_bytes
     }
 
     fn shard(&self, number: u64) -> &Mutex<Shard> {
@@ -174,36 +246,69 @@ impl Pool {
 
     /// The frame of a number; an empty one when there is none.
     pub(super) fn frame(&self, number: u64) -> Arc<Frame> {
-        let mut shard = self.shard(number).lock();
-        let frame = shard.frames.entry(number).or_insert_with(|| Arc::new(Frame::new(number, None)));
-        Arc::clone(frame)
+        self.shard(number).lock().frame(number)
     }
 
     /// A frame that a new node lies in.
     pub(super) fn install(&self, page: Page) -> Arc<Frame> {
         let (number, bytes) = (page.node.number, self.bytes_of(&page));
         let frame = Arc::new(Frame::new(number, Some(page)));
-        frame.bytes.store(bytes, Ordering::Relaxed);
-        let before = self.shard(number).lock().frames.insert(number, frame.clone());
-        self.count(bytes, before.map_or(0, |before| before.bytes.load(Ordering::Relaxed)));
+        let mut shard = self.shard(number).lock();
+        let before = shard.put(&frame);
+        before.iter().for_each(|before| self.count(before, 0));
+        self.count(&frame, bytes);
+        drop(shard);
         frame
     }
 
     /// Nobody uses the page any more; nobody looks for it.
     pub(super) fn forget(&self, number: u64) {
-        let gone = self.shard(number).lock().frames.remove(&number);
-        self.count(0, gone.map_or(0, |gone| gone.bytes.load(Ordering::Relaxed)));
+        let mut shard = self.shard(number).lock();
+        let gone = shard.forget(number);
+        gone.iter().for_each(|gone| self.count(gone, 0));
+    }
+
+    /// Its node has changed: the memory of rows is charged with it. The caller has it latched.
+    pub(super) fn lend(&self, frame: &Frame) {
+        if !frame.is_lent.load(Ordering::Relaxed) && !active(faults::CHANGED_PAGES_FILL_CACHE) {
+            self.count_as(frame, None, true);
+        }
+    }
+
+    /// Its page is durable: it is the pool's again, unless it has changed meanwhile.
+    pub(super) fn take_back(&self, frame: &Arc<Frame>) {
+        let latched = frame.latch.read();
+        if frame.is_changed.load(Ordering::Acquire) {
+            return;
+        }
+        let bytes = latched.as_ref().map_or(0, |page| self.bytes_of(page));
+        let shard = self.shard(frame.number).lock();
+        if is_known(&shard, frame) {
+            self.count(frame, bytes);
+        }
     }
 
     fn bytes_of(&self, page: &Page) -> u64 {
         page.node.memory_bytes().max(self.page_bytes) as u64
     }
 
-    fn count(&self, more: u64, less: u64) {
-        let mut kept = self.kept_bytes.lock();
-        assert!(*kept + more >= less, "a frame that goes was counted");
-        *kept = *kept + more - less;
-        self.charge.set(*kept);
+    /// A frame is so long from now on, and charged to the pool.
+    fn count(&self, frame: &Frame, bytes: u64) {
+        self.count_as(frame, Some(bytes), false);
+    }
+
+    /// The same; none: as long as before; and charged to the pool or to the memory of rows.
+    fn count_as(&self, frame: &Frame, bytes: Option<u64>, is_lent: bool) {
+        let mut sums = self.sums.lock();
+        let before = frame.bytes.load(Ordering::Relaxed);
+        let bytes = bytes.unwrap_or(before);
+        frame.bytes.store(bytes, Ordering::Relaxed);
+        let lent_before = if frame.is_lent.swap(is_lent, Ordering::Relaxed) { before } else { 0 };
+        let lent = if is_lent { bytes } else { 0 };
+        assert!(sums.kept_bytes >= before && sums.lent_bytes >= lent_before, "a frame that goes was counted");
+        sums.kept_bytes = sums.kept_bytes + bytes - before;
+        sums.lent_bytes = sums.lent_bytes + lent - lent_before;
+        self.charge.set(sums.kept_bytes - sums.lent_bytes);
     }
 
     /// Reads the page of an empty frame. Called without a latch.
@@ -245,10 +350,8 @@ impl Pool {
         let bytes = self.bytes_of(&page);
         *latched = Some(page);
         let shard = self.shard(frame.number).lock();
-        // One that was freed meanwhile is nobody's.
-        if shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame)) {
-            frame.bytes.store(bytes, Ordering::Relaxed);
-            self.count(bytes, 0);
+        if is_known(&shard, frame) {
+            self.count(frame, bytes);
         }
         drop(shard);
         drop(latched);
@@ -283,23 +386,35 @@ impl Pool {
     /// Twice around at most: the first time takes the bits of use.
     fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
         let mut gone = 0;
-        for _ in 0..shard.frames.len() * 2 {
-            let next = shard.frames.range((Bound::Excluded(shard.hand), Bound::Unbounded)).next();
-            let Some((&number, frame)) = next.or_else(|| shard.frames.iter().next()) else { break };
-            shard.hand = number;
-            let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
-            if is_free && !frame.is_used.swap(false, Ordering::Relaxed) {
-                let bytes = frame.bytes.load(Ordering::Relaxed);
-                shard.frames.remove(&number);
-                self.count(0, bytes);
-                gone += bytes;
-            }
-            if gone >= bytes {
+        for _ in 0..shard.ring.len() * 2 {
+            if gone >= bytes || shard.ring.is_empty() {
                 break;
+            }
+            shard.hand = if shard.hand < shard.ring.len() { shard.hand } else { 0 };
+            let number = shard.ring[shard.hand];
+            let frame = shard.frames.get(&number);
+            let may_go = frame.is_none_or(|frame| {
+                let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
+                is_free && !frame.is_used.swap(false, Ordering::Relaxed)
+            });
+            if !may_go {
+                shard.hand += 1;
+                continue;
+            }
+            // The last one comes into its place, and the hand to that one next.
+            shard.ring.swap_remove(shard.hand);
+            if let Some(frame) = shard.frames.remove(&number) {
+                gone += frame.bytes.load(Ordering::Relaxed);
+                self.count(&frame, 0);
             }
         }
         gone
     }
+}
+
+/// Whether a frame is the one of its number: one that was freed meanwhile is nobody's.
+fn is_known(shard: &Shard, frame: &Arc<Frame>) -> bool {
+    shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame))
 }
 
 /// The node that begins on a page; none: a page of it is torn.
@@ -308,14 +423,14 @@ fn read_node(file: &PagedFile, number: u64) -> Result<Option<Page>> {
     let bytes = file.read(number).map_err(failed)?;
     let Some(first) = DiskPage::read(&bytes, number) else { return Ok(None) };
     let (record, mut next) = (first.record, first.next);
-    let (mut body, mut further) = (first.part.to_vec(), Vec::new());
-    let mut left = first.left - first.part.len();
+    let (mut left, mut further) = (first.left - first.part.len(), Vec::new());
+    let mut body = Cow::Borrowed(first.part);
     while left > 0 {
         let bytes = file.read(next).map_err(failed)?;
         let page = DiskPage::read(&bytes, next | FURTHER);
         let is_torn = |page: &DiskPage<'_>| page.record != record || page.left != left;
         let Some(page) = page.filter(|page| !is_torn(page)) else { return Ok(None) };
-        body.extend_from_slice(page.part);
+        body.to_mut().extend_from_slice(page.part);
         further.push(next);
         (next, left) = (page.next, left.saturating_sub(page.part.len().max(1)));
     }

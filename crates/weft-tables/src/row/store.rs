@@ -240,6 +240,7 @@ impl Store {
             return;
         }
         frame.is_changed.store(true, Ordering::Release);
+        self.pool.lend(frame);
         let changed = changes.pages.entry(frame.number).or_insert_with(|| {
             let bytes = node.body_bytes().max(self.pool.page_bytes) as u64;
             self.context.services.row_budget().charge(bytes);

@@ -40,6 +40,20 @@ fn a_node_that_is_longer_than_a_page_goes_on_on_others() {
 }
 
 #[test]
+fn the_hash_of_a_page_is_this_and_every_bit_counts() {
+    let bytes: Vec<u8> = (0..504u32).map(|at| (at * 7 % 251) as u8).collect();
+    let hash = page_hash(&bytes);
+    assert_eq!(hash, 0x79fe_b842_a6fa_96a2, "pages that are there have it");
+    for at in 0..bytes.len() * 8 {
+        let mut other = bytes.clone();
+        other[at / 8] ^= 1 << (at % 8);
+        assert_ne!(page_hash(&other), hash, "bit {at}");
+    }
+    let swapped = [&bytes[8..16], &bytes[..8], &bytes[16..]].concat();
+    assert_ne!(page_hash(&swapped), hash, "each word has its place");
+}
+
+#[test]
 fn records_are_read_as_they_were_written() {
     let steps = vec![
         TreeStep::New(node()),

@@ -25,6 +25,19 @@ fn keys_are_kept_in_order_without_what_they_share() {
 }
 
 #[test]
+fn short_keys_that_end_in_zeros_are_told_apart() {
+    let all =
+        ["acme/", "acme/\0", "acme/\0\0", "acme/k", "acme/k\0", "acme/kkkkkkkk", "acme/kkkkkkkk\0", "acme/kkkkkkkkk"];
+    let node = leaf(&all);
+    assert_eq!(keys(&node), all);
+    for (at, key) in all.iter().enumerate() {
+        assert_eq!(node.find(key.as_bytes()), Ok(at), "{key:?}");
+        let others = leaf(&[&all[..at], &all[at + 1..]].concat());
+        assert_eq!(others.find(key.as_bytes()), Err(at), "{key:?} is not there");
+    }
+}
+
+#[test]
 fn what_is_split_is_joined_again() {
     let all = ["acme/a", "acme/bcd", "acme/bxy", "acme/c"];
     let node = leaf(&all);
