@@ -65,7 +65,7 @@ fn within_rows(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan
     let mode = match aggregate.mode() {
         AggregateMode::Partial => AggregateMode::PartialReduce,
         AggregateMode::Single => AggregateMode::Final,
-        AggregateMode::SinglePartitioned => AggregateMode::FinalPartitioned,
+        // Partitioned by its groups: states would have to say so, too.
         _ => return Ok(None),
     };
     let group_by = aggregate.group_expr();

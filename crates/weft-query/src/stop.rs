@@ -46,6 +46,7 @@ const MULTIPLY: &[&str] = &[
     "LateralExec",
     "RecursiveQueryExec",
     "UnnestExec",
+    "ElementAggregateExec",
     "WindowAggExec",
     "BoundedWindowAggExec",
 ];

@@ -40,7 +40,7 @@ const DENSE_ONE_IN: usize = 4;
 /// Bytes of the view of a short text.
 const VIEW_BYTES: usize = 16;
 /// Texts that are all NULL share so many bytes of zeros.
-const ZEROS_BYTES: usize = 16 << 20;
+const ZEROS_BYTES: usize = 256 << 10;
 
 /// The lists at a path, when they are numbers that can be taken all at once; `None` where they are read one by one.
 pub(crate) fn numbers_at_once(
@@ -67,6 +67,9 @@ pub(crate) fn numbers_at_once(
     }
     if layout.is_there.len() != rows.len() {
         return Err(damaged("a path has other rows than its front says"));
+    }
+    if i32::try_from(layout.count).is_err() {
+        return Err(Error::internal(format!("a list of {} elements is asked of one block", layout.count)));
     }
     let wanted: Option<Vec<usize>> = wanted.map(|mask| mask.iter_ones().map(|row| row - rows.start).collect());
     let wanted = wanted.as_deref();
@@ -174,9 +177,17 @@ impl<'a> Numbers<'a> {
     /// Where the elements of some rows end, and which have no number. The first is one that the front names.
     fn layout(&self, rows: Range<usize>) -> Result<Layout> {
         let known = rows.start / ARRAY_SKIP_ROWS;
-        let first_level = self.front.level_skips.get(known).map_or(rows.start, |&at| at as usize);
-        let skips = self.front.columns[0].as_ref().map(|column| &column.skips);
-        let first_number = skips.and_then(|skips| skips.get(known)).map_or(first_level, |&at| at as usize);
+        let place = |skips: &[u32], otherwise| match skips {
+            [] => Ok(otherwise),
+            _ => {
+                skips.get(known).map(|&at| at as usize).ok_or_else(|| damaged("a stream has fewer rows than its front"))
+            }
+        };
+        let first_level = place(&self.front.level_skips, rows.start)?;
+        let first_number = match &self.front.columns[0] {
+            Some(column) => place(&column.skips, first_level)?,
+            None => 0,
+        };
         let mut layout = Layout { ends: vec![0], first_number, ..Layout::default() };
         let depth = self.array.depth;
         let mut has_elements = false;

@@ -114,6 +114,14 @@ impl FieldBuilder {
                         self.bytes += text.len();
                         builder.append_value(text);
                     }
+                    Sink::Int(builder) => {
+                        self.others += 1;
+                        builder.append_null();
+                    }
+                    Sink::Float(builder) => {
+                        self.others += 1;
+                        builder.append_null();
+                    }
                     _ => {
                         let mut quoted = Vec::with_capacity(text.len() + 2);
                         super::text::quote(text, &mut quoted);

@@ -94,6 +94,10 @@ const QUERIES: &[&str] = &[
     "SELECT doc->>'g', max(CAST(doc->>'m', bigint)) FROM s GROUP BY 1 ORDER BY 1",
     "SELECT id, CASE WHEN jsonb_typeof(doc->'m') = 'number' THEN CAST(doc->>'m', float8) END FROM s ORDER BY 1",
     "SELECT count(*) FROM s AS o JOIN s ON o.id = CAST(s.doc->>'m', int)",
+    "SELECT count(*) FROM s AS a JOIN s AS b ON CAST(a.doc->>'m', int) = b.id",
+    "SELECT count(*), count(b.id) FROM s AS a LEFT JOIN s AS b ON CAST(a.doc->>'m', bigint) = CAST(b.doc->>'m', bigint)",
+    "WITH w AS (SELECT * FROM s) SELECT count(*) FROM w, s AS b WHERE CAST(w.doc->>'m', smallint) = b.id AND b.k < 3",
+    "SELECT CAST(d->>'m', int) FROM (SELECT doc AS d, id FROM s ORDER BY id LIMIT 9) q ORDER BY 1",
     "SELECT sum(CAST(r->>'m', float8)), count(*), min(CAST(r->>'n', int)) FROM s, ELEMENTS(s.doc->'a')",
     "SELECT s.doc->>'g', count(*), max(CAST(r->>'m', int)), avg(CAST(r->>'n', float8)) FROM s, ELEMENTS(s.doc->'a')
      GROUP BY 1 ORDER BY 1",
@@ -208,4 +212,27 @@ fn plans_show_the_parts_that_scans_read() {
     // An order of elements is not one of states.
     let shown = plan("SELECT array_agg(r->>'m' ORDER BY r->>'n') FROM s, jsonb_array_elements(doc->'a') r");
     assert!(shown.contains("UnnestExec") && !shown.contains("ElementAggregateExec"), "{shown}");
+}
+
+/// What stands below may be partitioned by the groups already.
+#[test]
+fn elements_of_what_is_grouped_are_aggregated() {
+    let (_fixture, mut session) = documents(5, 0);
+    for parallelism in ["1", "2", "3"] {
+        session.set("parallelism", parallelism).unwrap();
+        for (sql, plain) in [
+            (
+                "SELECT k, sum(x) FROM (SELECT k, unnest(ids) AS x FROM (SELECT k, array_agg(id) AS ids FROM s GROUP BY k) q) w
+                 GROUP BY k ORDER BY 1",
+                "SELECT k, sum(id) FROM s GROUP BY k ORDER BY 1",
+            ),
+            (
+                "SELECT k, count(*) FROM (SELECT k, unnest(array[1, 2]) AS x FROM (SELECT DISTINCT k FROM s) q) w
+                 GROUP BY k ORDER BY 1",
+                "SELECT k, 2 FROM s GROUP BY k ORDER BY 1",
+            ),
+        ] {
+            assert_eq!(outcome(&mut session, sql), outcome(&mut session, plain), "{parallelism} partitions");
+        }
+    }
 }
