@@ -1,8 +1,8 @@
 //! Times point work on a table of method `row`: reads, updates, deletes, mixes of eight reads and two writes, with a
 //! cache that has room for all of it or for a part.
 //!
-//! `cargo run --release -p weft-tables --example row_points -- [cache MB] [rows] [seconds] [works, comma between] [method]
-//! [option=value ...]`
+//! `cargo run --release -p weft-tables --example row_points -- [cache MB] [rows] [seconds] [works, comma between]
+//! [method] [option=value ...]`
 #![allow(clippy::disallowed_methods, reason = "a program that measures uses the system's clock and threads")]
 
 use std::sync::Arc;
@@ -190,8 +190,8 @@ fn measure(setting: &Setting, work: &str, clients: u64) {
     let (after, cpu_us) = (counted(), (cpu_us() - cpu_before) / done as f64);
     let per = |n: usize| (after[n] - before[n]) as f64 / done as f64;
     println!(
-        "{work:>7} {clients} clients {:>9.0}/s  p50 {:>7.1} p99 {:>8.1} µs  of each: {cpu_us:>6.1} µs of processors, {:>5.2} reads \
-         {:>6.1} KB, {:>5.2} writes {:>6.1} KB",
+        "{work:>7} {clients} clients {:>9.0}/s  p50 {:>7.1} p99 {:>8.1} µs  of each: {cpu_us:>6.1} µs of processors, \
+         {:>5.2} reads {:>6.1} KB, {:>5.2} writes {:>6.1} KB",
         done as f64 / seconds,
         at(0.5),
         at(0.99),

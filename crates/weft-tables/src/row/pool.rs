@@ -11,7 +11,7 @@
 //! 2. Who wants a frame takes it under the lock of its shard, and a frame goes under it when nobody else has it.
 //! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
 //! 4. Changed nodes, and those that a job is writing, are charged to the memory of rows, and not here: however many
-//!    there are, unchanged ones have their part of the cache. Otherwise each read would let nodes go that the next wants.
+//!    there are, unchanged ones have their part of the cache. Else each read would let nodes go that the next wants.
 //!
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
 //! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
