@@ -54,6 +54,17 @@ fn the_hash_of_a_page_is_this_and_every_bit_counts() {
 }
 
 #[test]
+fn pages_with_the_hash_of_before_are_read() {
+    let (_, mut bytes) = pages_of(b"a node", RecordNo(7), &[9], 512).remove(0);
+    let before = hash_bytes(&bytes[8..]);
+    assert_ne!(before.to_le_bytes(), bytes[..8]);
+    bytes[..8].copy_from_slice(&before.to_le_bytes());
+    assert!(DiskPage::read(&bytes, 9).is_some());
+    bytes[100] ^= 1;
+    assert!(DiskPage::read(&bytes, 9).is_none());
+}
+
+#[test]
 fn records_are_read_as_they_were_written() {
     let steps = vec![
         TreeStep::New(node()),
