@@ -133,6 +133,11 @@ pub(super) fn server(
     log: Arc<Log>,
     follows: bool,
 ) -> Result<ServerConfig, Failure> {
+    let asks_for_archive =
+        configuration.duration("store_ack").is_some_and(|ack| !ack.is_zero()) || configuration.is_on("archive_nodes");
+    if asks_for_archive && !follows && configuration.text("archive").is_empty() {
+        return Err(Failure::Usage("store_ack and archive_nodes need an archive: name one with --archive".into()));
+    }
     let tls = match (configuration.text("tls"), configuration.text("tls_cert"), configuration.text("tls_key")) {
         ("off", ..) => None,
         (_, "", "") => Some(own_identity(dir, !follows)?),

@@ -34,7 +34,8 @@ const VALIDATION_ROUNDS: usize = 4;
 impl Transaction {
     /// Makes everything staged durable (as the session asked) and visible; returns the timestamp from which it is seen.
     /// After an error nothing of it is seen and nothing is left, except when the error is [`Code::Poisoned`]: then the
-    /// outcome is known after the database was opened again.
+    /// outcome is known after the database was opened again; and when it is of who acknowledges commits
+    /// ([`Engine::acknowledge_by`]): then the commit is made, and says so.
     pub fn commit(mut self) -> Result<Timestamp> {
         if !fault::active(Fault::SKIP_SPECULATIVE_VALIDATION) {
             self.settle_reads()?;
@@ -51,10 +52,18 @@ impl Transaction {
             Err(_) => self.undo(),
         }
         self.finish();
-        result
+        let (ts, is_logged) = result?;
+        let (engine, durability) = (self.engine.clone(), self.durability);
+        // Whoever acknowledges it may take long, and fail: nothing is held meanwhile, and nothing is undone.
+        drop(self);
+        if is_logged && durability == Durability::Full {
+            engine.core.acknowledge.get().map_or(Ok(()), |acknowledge| acknowledge(ts))?;
+        }
+        Ok(ts)
     }
 
-    fn commit_writes(&mut self) -> Result<Timestamp> {
+    /// The timestamp, and whether the log has a record of it.
+    fn commit_writes(&mut self) -> Result<(Timestamp, bool)> {
         self.core().check_writable()?;
         if self.durability != Durability::Full {
             // It could not be taken back with what it builds on.
@@ -106,10 +115,7 @@ impl Transaction {
         }
         reached(Step::COMMIT_PUBLISHED);
         self.after_publication(core);
-        if is_logged && self.durability == Durability::Full {
-            core.acknowledge.get().map_or(Ok(()), |acknowledge| acknowledge(ts))?;
-        }
-        Ok(ts)
+        Ok((ts, is_logged))
     }
 
     /// Validates what a serializable transaction read, without the latch, against the commits up to now; returns the

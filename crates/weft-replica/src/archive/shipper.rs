@@ -338,7 +338,7 @@ impl Shipper {
         self.held = VecDeque::from([self.engine.keep_files()]);
         let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
         let Claim { archive, fence, after, position, bases, nodes } = claimed;
-        let durable = self.engine.durable();
+        let (durable, head_before) = (self.engine.durable(), position);
         let mut shipment = Shipment {
             claim: claimed,
             line: self.line,
@@ -347,7 +347,8 @@ impl Shipper {
             last: Timestamp(0),
             bases,
             is_unsure: false,
-            nodes: self.for_nodes(nodes.unwrap_or_else(|| self.engine.edits())),
+            // Nobody knows yet when what is shipped first was everything.
+            nodes: self.for_nodes(nodes.unwrap_or_else(|| self.engine.edits())).map(|of| ForNodes { made: 0, ..of }),
             told: 0,
             attached: BTreeSet::new(),
         };
@@ -356,6 +357,10 @@ impl Shipper {
         let begin = LogSpan { from: position, to: position, ..LogSpan::default() };
         shipment.ship(&self.engine, &self.store, &begin, &|| Ok(()))?;
         let head = shipment.head;
+        if head_before.is_none() {
+            // The first base has all that was durable when this began.
+            shipment.last = durable.last;
+        }
         self.shipment = Some(shipment);
         Note { archive, head, position, is_restored: false }.write(self.engine.env(), self.engine.dir())?;
         self.keep_from(Some(position));
@@ -421,7 +426,10 @@ impl Shipper {
         }
         if self.options.nodes && held.edits() > self.shipment().told {
             // So that the log tells of these edits, and what was kept for them can go when it is shipped.
-            self.engine.flush()?;
+            if let Err(error) = self.engine.flush() {
+                // What is durable is shipped also when nothing more will be.
+                self.shared.noted(error);
+            }
         }
         match self.ship_durable(made) {
             Err(Failed::Gone(_)) => {
@@ -502,6 +510,8 @@ impl Shipper {
             let Shipment { claim: Claim { fence, .. }, head, nodes, .. } = *self.shipment();
             check_fence(&*self.store, fence)?;
             if let (Some(ForNodes { made, .. }), Some(head), false) = (nodes, head, has_shipped) {
+                // What another has written since is not said to be there.
+                self.engine.check_directory().map_err(Failed::Lost)?;
                 Beat { head, made }.put(&*self.store)?;
             }
         }
