@@ -330,6 +330,53 @@ fn read_again_beside_changes() -> u64 {
     told
 }
 
+/// Bytes that are read again of 20 rows behind a scan of a table several times as large as the cache.
+fn read_again_behind_a_scan() -> u64 {
+    let told = Arc::new(Mutex::new(0));
+    let tells = told.clone();
+    let end = Simulation::new(SimOptions::seeded(7)).run(move |env| {
+        let rows = 12_000;
+        let options = EngineOptions { cache_bytes: 1 << 20, workers: 0, ..EngineOptions::default() };
+        let engine = Engine::open(env, Path::new("db"), vec![row_method()], options).unwrap();
+        make(&engine, BTreeMap::new());
+        let mut txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        let text = "x".repeat(250);
+        for k in 0..rows {
+            txn.insert(&table, &table.codec.encode([ValueRef::Int(k), ValueRef::Text(&text)])).unwrap();
+        }
+        let ts = txn.commit().unwrap();
+        engine.checkpoint().unwrap();
+        let look = || (0..rows).step_by(600).for_each(|k| drop(value(&table, ts, k).unwrap()));
+        look();
+        let before = thread_traffic();
+        look();
+        assert_eq!((thread_traffic() - before).read_bytes, 0, "they are in memory before the scan");
+        let txn = engine.begin().unwrap();
+        let found = scan_rows(&table, txn.view(&table).unwrap(), &[0], &[], 1, 100).unwrap();
+        assert_eq!(found.len() as i64, rows);
+        let before = thread_traffic();
+        look();
+        *tells.lock() = (thread_traffic() - before).read_bytes;
+        let layers = table.table.layers();
+        let kept = layers.iter().find(|layer| layer.layer == "pages in memory").unwrap();
+        assert!(kept.bytes <= 3 << 18, "what was scanned goes: {layers:?}");
+    });
+    assert_eq!(end, RunEnd::Finished);
+    let told = *told.lock();
+    told
+}
+
+#[test]
+fn scans_leave_the_cache_as_they_found_it() {
+    let _alone = ALONE.lock();
+    assert_eq!(read_again_behind_a_scan(), 0);
+    plant(Some(faults::SCANS_FILL_CACHE));
+    let read = read_again_behind_a_scan();
+    plant(None);
+    assert!(read > 20 * 8192 / 2, "that they fill it is not noticed: {read}");
+}
+
 #[test]
 fn changed_pages_leave_the_cache_to_those_that_are_read() {
     let _alone = ALONE.lock();

@@ -24,5 +24,6 @@ faults! {
     SWEEP_ENDS_EARLY "Loads that are gone are forgotten when the first leaves were looked at.";
     LOAD_OVER_ROWS "A load replaces rows that are there.";
     CHANGED_PAGES_FILL_CACHE "Changed nodes count as those that the cache has room for.";
+    SCANS_FILL_CACHE "What a scan reads stays, and others go for it.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }

@@ -16,7 +16,8 @@
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
 //! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
 //!
-//! Source: the clock with a bit of use; leaves that a scan reads do not set it.
+//! Source: the clock with a bit of use. A leaf that a scan reads does not set it, and goes with the scan where memory
+//! is short.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -69,7 +70,7 @@ pub(super) struct Frame {
 
 impl Frame {
     fn new(number: u64, page: Option<Page>) -> Frame {
-        let [is_changed, is_lent, is_used] = [false, false, true].map(AtomicBool::new);
+        let [is_changed, is_lent, is_used] = [false; 3].map(AtomicBool::new);
         Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0), is_lent }
     }
 
@@ -318,6 +319,12 @@ impl Pool {
 
     /// The same; whether the page was not whole when it was read first.
     pub(super) fn load_telling(&self, frame: &Arc<Frame>) -> Result<bool> {
+        let is_torn = self.load_without_room(frame)?;
+        self.make_room();
+        Ok(is_torn)
+    }
+
+    fn load_without_room(&self, frame: &Arc<Frame>) -> Result<bool> {
         if let Some(reads) = self.load_counting(frame)? {
             return Ok(reads > 1);
         }
@@ -329,7 +336,9 @@ impl Pool {
 
     /// The same; false when the page is torn, or was never written.
     pub(super) fn load_whole(&self, frame: &Arc<Frame>) -> Result<bool> {
-        self.load_counting(frame).map(|reads| reads.is_some())
+        let reads = self.load_counting(frame)?;
+        self.make_room();
+        Ok(reads.is_some())
     }
 
     /// How often the page was read until it was whole; none: it never was.
@@ -353,18 +362,41 @@ impl Pool {
         if is_known(&shard, frame) {
             self.count(frame, bytes);
         }
-        drop(shard);
-        drop(latched);
-        self.make_room();
         Ok(Some(reads))
+    }
+
+    /// As [`Pool::load`], without making room for it: who reads it by a scan gives it back.
+    pub(super) fn load_to_scan(&self, frame: &Arc<Frame>) -> Result<()> {
+        self.load_without_room(frame).map(drop)
+    }
+
+    /// A scan has looked at a node that it has read: where memory is short, that node goes, and none that others want.
+    pub(super) fn scanned(&self, frame: Arc<Frame>) {
+        let is_over = self.over_bytes() > 0;
+        if is_over && self.is_ours && !active(faults::SCANS_FILL_CACHE) {
+            let mut shard = self.shard(frame.number).lock();
+            // The shard has it, and who calls.
+            let is_free = Arc::strong_count(&frame) == 2 && !frame.is_changed.load(Ordering::Acquire);
+            if is_free && !frame.is_used.load(Ordering::Relaxed) && is_known(&shard, &frame) {
+                shard.forget(frame.number);
+                self.count(&frame, 0);
+            }
+        }
+        if is_over {
+            self.make_room();
+        }
+    }
+
+    /// By how much all tables have more than they may.
+    fn over_bytes(&self) -> u64 {
+        self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max)
     }
 
     /// Lets nodes go until all tables have no more than they may, or none can go.
     pub(super) fn make_room(&self) {
-        let over = || self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max);
-        self.evict(over());
-        if over() > 0 {
-            self.pools.others(self).iter().for_each(|pool| pool.evict(over()));
+        self.evict(self.over_bytes());
+        if self.over_bytes() > 0 {
+            self.pools.others(self).iter().for_each(|pool| pool.evict(self.over_bytes()));
         }
     }
 
@@ -374,19 +406,22 @@ impl Pool {
             return;
         }
         let mut gone = 0;
-        for _ in 0..SHARDS {
-            let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
-            gone += self.evict_from(&mut self.shards[at].lock(), bytes - gone);
-            if gone >= bytes {
-                return;
+        // A part of each shard, so that none loses what is used while others have what is not; then whatever there is.
+        for part in [bytes / SHARDS as u64, bytes / SHARDS as u64, bytes] {
+            for _ in 0..SHARDS {
+                let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
+                gone += self.evict_from(&mut self.shards[at].lock(), part.max(1).min(bytes - gone));
+                if gone >= bytes {
+                    return;
+                }
             }
         }
     }
 
-    /// Twice around at most: the first time takes the bits of use.
+    /// Once around at most: what is used loses its bit.
     fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
         let mut gone = 0;
-        for _ in 0..shard.ring.len() * 2 {
+        for _ in 0..shard.ring.len() {
             if gone >= bytes || shard.ring.is_empty() {
                 break;
             }
@@ -401,8 +436,9 @@ impl Pool {
                 shard.hand += 1;
                 continue;
             }
-            // The last one comes into its place, and the hand to that one next.
+            // The last one, which is the newest, comes into its place, and the hand to that one last.
             shard.ring.swap_remove(shard.hand);
+            shard.hand += 1;
             if let Some(frame) = shard.frames.remove(&number) {
                 gone += frame.bytes.load(Ordering::Relaxed);
                 self.count(&frame, 0);

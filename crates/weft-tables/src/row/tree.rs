@@ -40,7 +40,7 @@ impl Store {
     /// The same of a node on the way to it: the first that is no higher than a level.
     fn look_at_level<R>(&self, level: u8, seek: Seek<'_>, is_scan: bool, act: impl FnOnce(&Page) -> R) -> Result<R> {
         // What was read stays until it is looked at.
-        let mut read = Vec::new();
+        let mut read: Vec<Arc<Frame>> = Vec::new();
         loop {
             let structure = self.structure.read();
             let mut frame = self.pool.frame(ROOT);
@@ -56,14 +56,23 @@ impl Store {
                 }
                 if is_found {
                     drop(structure);
-                    return Ok(act(page));
+                    let seen = act(page);
+                    drop(latched);
+                    drop(frame);
+                    if is_scan {
+                        read.into_iter().for_each(|frame| self.pool.scanned(frame));
+                    }
+                    return Ok(seen);
                 }
                 let next = self.pool.frame(seek.child(&page.node));
                 drop(latched);
                 frame = next;
             };
             drop(structure);
-            self.pool.load(&missing)?;
+            match is_scan {
+                true => self.pool.load_to_scan(&missing)?,
+                false => self.pool.load(&missing)?,
+            }
             read.push(missing);
         }
     }
