@@ -67,3 +67,53 @@ fn who_waits_in_vain_is_told_that_the_commit_is_made() {
     assert_eq!(error.code(), Code::Poisoned, "{error}");
     assert_eq!(get(&other.begin().unwrap(), "row", 3), None);
 }
+
+/// Nothing of a commit is undone, whatever it made, and nothing is held while it waits.
+#[test]
+fn what_waited_in_vain_stays() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    let archive = bench.archive(&engine, ArchiveOptions { ack: Duration::from_secs(15), ..quick() });
+    put(&engine, 1, 1).unwrap();
+    archive.stop();
+    drop((archive, engine));
+    let engine = bench.open("db");
+    let archive = bench.archive(&engine, ArchiveOptions { ack: Duration::from_millis(150), ..quick() });
+    shipped(&engine, &archive);
+    bench.store.before(|_, _| Err(io::Error::other("the store is away")));
+    let in_vain = |made: weft_format::Result<()>| {
+        let error = made.unwrap_err();
+        assert!(error.message().contains("is made and durable here"), "{error}");
+    };
+    in_vain(try_load(&engine, 10..40));
+    let mut txn = engine.begin().unwrap();
+    for method in TABLES {
+        let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: false };
+        let schema = Schema::new(vec![column("k"), column("v")], vec![0]);
+        txn.create_table(NewTable::new(&format!("late_{method}"), schema, method)).unwrap();
+    }
+    in_vain(txn.commit().map(drop));
+    let mut txn = engine.begin().unwrap();
+    for method in TABLES {
+        let t = txn.table(&format!("late_{method}")).unwrap();
+        txn.insert(&t, &t.codec.encode([ValueRef::Int(7), ValueRef::Int(70)])).unwrap();
+    }
+    in_vain(txn.commit().map(drop));
+    bench.store.let_all();
+    tidy_up(&engine);
+    shipped(&engine, &archive);
+    let have_all = |engine: &Arc<Engine>| {
+        let txn = engine.begin().unwrap();
+        for method in TABLES {
+            assert_eq!(get(&txn, &format!("late_{method}"), 7), Some(70), "{method}");
+            assert!((10..40).all(|k| get(&txn, method, k) == Some(k * 7)), "{method}");
+        }
+    };
+    have_all(&engine);
+    archive.stop();
+    drop((archive, engine));
+    let engine = bench.open("db");
+    have_all(&engine);
+    assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    have_all(&bench.restored("copy").1);
+}
