@@ -72,8 +72,8 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft bench lineage [--quick | --full] [--dir DIR] [--only NAME,NAME,...] [--rows N] [--active N,N,N]
                  [--threads N,N,...] [--updaters N] [--millis N] [--rounds N] [--methods NAME,NAME,...]
                  [--durability async|full|both] [--page-rows N] [--merge-changes N] [--json]
-       weft bench documents [--shapes NAME,...] [--count N] [--rounds N] [--only NAME,NAME,...] [--file FILE | --write FILE]
-                 [--dir DIR] [--show] [--memory-limit SIZE]
+       weft bench documents [--shapes NAME,...] [--count N] [--rounds N] [--only NAME,NAME,...]
+                 [--file FILE | --write FILE] [--dir DIR] [--show] [--memory-limit SIZE]
 
 The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 

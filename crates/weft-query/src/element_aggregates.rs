@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   AggregateExec Partial gby=[s], aggr=[max(t)]       AggregateExec PartialReduce gby=[s], aggr=[max(t)]
-//!     FilterExec t > 3                                   ElementAggregateExec gby=[s], aggr=[max(t)]    a row for a row
+//!     FilterExec t > 3                                   ElementAggregateExec gby=[s], aggr=[max(t)]
 //!       ProjectionExec s, element 0 AS t           ─▶      ProjectionExec "field 0" AS s, "field 1" AS element 0
 //!         UnnestExec                                         WeftScanExec fields=[doc->>'s', doc->'a'[*]->>'t']
 //!           ProjectionExec ...

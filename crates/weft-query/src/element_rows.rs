@@ -7,8 +7,8 @@
 //!   c    [NULL, 9]
 //! ```
 //!
-//! 1. Values of elements are the values of the lists, as they lie: nothing is copied unless a condition leaves some out.
-//!    Columns of rows are repeated only where an expression of elements names them.
+//! 1. Values of elements are the values of the lists, as they lie: nothing is copied unless a condition leaves some
+//!    out. Columns of rows are repeated only where an expression of elements names them.
 //! 2. Elements of a row are beside each other, so that groups are numbered in the order of rows.
 //! 3. Without groups the elements of a batch have one state.
 

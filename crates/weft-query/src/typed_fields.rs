@@ -7,8 +7,9 @@
 //!      {"n": "x"}                     NULL              x, cast            ─▶ the cast's error
 //! ```
 //!
-//! 1. The two parts raise nothing: the optimizer may move them below filters, and into scans, which read numbers as they
-//!    are stored and mostly have no rest. The cast stays where it stood, so that its error comes when it came before.
+//! 1. The two parts raise nothing: the optimizer may move them below filters, and into scans, which read numbers as
+//!    they are stored and mostly have no rest. The cast stays where it stood, so that its error comes when it came
+//!    before.
 //! 2. Without a scan to read it the rest is the whole text, which goes before the number: any mixture of parts that a
 //!    scan reads and such as are computed has the value of the cast.
 //! 3. What is a number, and has a text that the cast takes for another value, is part of the rest: `1.0` as a bigint.

@@ -361,6 +361,14 @@ fn read_again_behind_a_scan() -> u64 {
         let layers = table.table.layers();
         let kept = layers.iter().find(|layer| layer.layer == "pages in memory").unwrap();
         assert!(kept.bytes <= 3 << 18, "what was scanned goes: {layers:?}");
+        // A short range stays, though the cache is full.
+        let bound = |op, key| Predicate::Compare { column: 0, op, value: Value::Int(key) };
+        let range = [bound(CompareOp::GtEq, 5_000), bound(CompareOp::Lt, 5_050)];
+        let again = || scan_rows(&table, txn.view(&table).unwrap(), &[0], &range, 1, 100).unwrap();
+        assert_eq!(again().len(), 50);
+        let before = thread_traffic();
+        assert_eq!(again().len(), 50);
+        assert_eq!((thread_traffic() - before).read_bytes, 0, "it is in memory");
     });
     assert_eq!(end, RunEnd::Finished);
     let told = *told.lock();

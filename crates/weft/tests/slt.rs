@@ -522,8 +522,8 @@ fn run(configuration: &Configuration) -> BTreeMap<String, u64> {
     seen
 }
 
-/// Files in memory, where the system has some and there is room: what SQL answers does not depend on the disk, and every
-/// statement of every file waits for it in each configuration.
+/// Files in memory, where the system has some and there is room: what SQL answers does not depend on the disk, and
+/// every statement of every file waits for it in each configuration.
 fn memory() -> Option<&'static Path> {
     const ROOM_KIB: u64 = 4 << 20;
     static MEMORY: OnceLock<Option<&'static Path>> = OnceLock::new();

@@ -5,7 +5,7 @@
 //!   weft bench transactions --seconds 1                   ──▶ transactions   beside PostgreSQL and SQLite
 //!   weft bench xbench --only fig6                         ──▶ xbench         SynchroStore's experiments, beside DuckDB
 //!   weft bench lineage --only fig7                        ──▶ lineage        L-Store's experiments, and its rivals
-//!   weft bench documents --shapes sensors                 ──▶ documents      AMAX's experiments, beside DuckDB, chdb and PostgreSQL
+//!   weft bench documents --shapes sensors                 ──▶ documents      AMAX's experiments, beside DuckDB
 //!                                                               │
 //!                  data (rows by formula) · numbers (randomness) · median · line (what is printed)
 //! ```

@@ -22,11 +22,11 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray, StringViewArray};
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, ScalarBuffer};
 
+use crate::document::arrays::{go, is_raw, list_array, refused};
 use crate::document::cursor::{Documents, test};
 use crate::document::decimal::Form;
 use crate::document::front::{StreamFront, damaged};
 use crate::document::levels::{Level, Tag};
-use crate::document::lists::{go, is_raw, list_array, refused};
 use crate::document::path::{FieldPath, FieldStep};
 use crate::document::plan::{ARRAY_SKIP_ROWS, PlanNode};
 use crate::document::values::FieldValues;

@@ -16,11 +16,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Float64Array, new_null_array};
 
+use crate::document::arrays::is_raw;
 use crate::document::bulk::no_texts;
 use crate::document::cursor::{Documents, test};
 use crate::document::decimal::Form;
 use crate::document::levels::Tag;
-use crate::document::lists::{ListBuilder, is_raw, lists};
+use crate::document::lists::{ListBuilder, lists};
 use crate::document::path::{FieldPath, FieldStep};
 use crate::document::plan::PlanNode;
 use crate::document::sources::{Source, read_rows};

@@ -13,12 +13,7 @@
 //! 3. Numbers that a block has as nothing but numbers are taken all at once ([`bulk`](super::bulk)).
 //! 4. Where the path says that an array has to be there, anything else is an error, in the rows that are wanted alone.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, ListArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::Field;
-
+use crate::document::arrays::{go, is_raw, list_array, refused};
 use crate::document::assemble::Assembler;
 use crate::document::bulk::numbers_at_once;
 use crate::document::cursor::{Cursor, Documents};
@@ -29,7 +24,7 @@ use crate::document::path::{FieldPath, FieldStep};
 use crate::document::plan::PlanNode;
 use crate::document::sources::{Source, read_rows};
 use crate::document::values::{FieldBuilder, FieldValues, Found, Take};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::mask::Mask;
 
 /// Collects lists.
@@ -79,18 +74,6 @@ impl ListBuilder {
         let array = list_array(self.ends, array, self.is_there);
         Ok(FieldValues { array, others: others + self.others })
     }
-}
-
-/// The error of `jsonb_array_elements` of what is no array.
-pub(crate) fn refused(what: &str) -> Error {
-    Error::new(Code::InvalidParameterValue, format!("cannot extract elements from {what}"))
-}
-
-/// Lists that end there, of rows that have one.
-pub(crate) fn list_array(ends: Vec<i32>, values: ArrayRef, is_there: Vec<bool>) -> ArrayRef {
-    let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
-    let nulls = Some(NullBuffer::from(is_there)).filter(|nulls| nulls.null_count() > 0);
-    Arc::new(ListArray::new(field, OffsetBuffer::new(ScalarBuffer::from(ends)), values, nulls))
 }
 
 impl Take for ListBuilder {
@@ -150,29 +133,6 @@ struct ListReader<'a> {
     /// Elements have no such value: they are counted only.
     is_missing: bool,
     text: Vec<u8>,
-}
-
-/// Whether texts are among the values of a path.
-pub(crate) fn is_raw(documents: &Documents<'_>, node: &PlanNode) -> bool {
-    node.has_stream && documents.front.streams[node.streams.start].counts[Tag::Raw as usize] > 0
-}
-
-/// The path of some keys, if nothing on the way was kept as text; with how many keys are left where there is none.
-pub(crate) fn go<'a>(
-    documents: &Documents<'_>,
-    mut node: &'a PlanNode,
-    keys: &[FieldStep],
-) -> Option<(&'a PlanNode, usize)> {
-    for (at, step) in keys.iter().enumerate() {
-        let FieldStep::Key(key) = step else { return None };
-        match node.member(key) {
-            _ if is_raw(documents, node) => return None,
-            Some(member) => node = member,
-            None if node.rest.is_some() => return None,
-            None => return Some((node, keys.len() - at)),
-        }
-    }
-    Some((node, 0))
 }
 
 impl<'a> ListReader<'a> {

@@ -19,6 +19,7 @@
 //! Source: Alkowaileet and Carey, "Columnar Formats for Schemaless LSM-based Document Stores" (VLDB 2022), sections 2
 //! to 4; [`schema`], `levels` and `front` say what was changed and why.
 
+mod arrays;
 mod assemble;
 mod bulk;
 mod check;

@@ -95,7 +95,8 @@ const QUERIES: &[&str] = &[
     "SELECT id, CASE WHEN jsonb_typeof(doc->'m') = 'number' THEN CAST(doc->>'m', float8) END FROM s ORDER BY 1",
     "SELECT count(*) FROM s AS o JOIN s ON o.id = CAST(s.doc->>'m', int)",
     "SELECT count(*) FROM s AS a JOIN s AS b ON CAST(a.doc->>'m', int) = b.id",
-    "SELECT count(*), count(b.id) FROM s AS a LEFT JOIN s AS b ON CAST(a.doc->>'m', bigint) = CAST(b.doc->>'m', bigint)",
+    "SELECT count(*), count(b.id) FROM s AS a LEFT JOIN s AS b
+     ON CAST(a.doc->>'m', bigint) = CAST(b.doc->>'m', bigint)",
     "WITH w AS (SELECT * FROM s) SELECT count(*) FROM w, s AS b WHERE CAST(w.doc->>'m', smallint) = b.id AND b.k < 3",
     "SELECT CAST(d->>'m', int) FROM (SELECT doc AS d, id FROM s ORDER BY id LIMIT 9) q ORDER BY 1",
     "SELECT sum(CAST(r->>'m', float8)), count(*), min(CAST(r->>'n', int)) FROM s, ELEMENTS(s.doc->'a')",
@@ -218,21 +219,22 @@ fn plans_show_the_parts_that_scans_read() {
 #[test]
 fn elements_of_what_is_grouped_are_aggregated() {
     let (_fixture, mut session) = documents(5, 0);
-    for parallelism in ["1", "2", "3"] {
-        session.set("parallelism", parallelism).unwrap();
-        for (sql, plain) in [
-            (
-                "SELECT k, sum(x) FROM (SELECT k, unnest(ids) AS x FROM (SELECT k, array_agg(id) AS ids FROM s GROUP BY k) q) w
-                 GROUP BY k ORDER BY 1",
-                "SELECT k, sum(id) FROM s GROUP BY k ORDER BY 1",
-            ),
-            (
-                "SELECT k, count(*) FROM (SELECT k, unnest(array[1, 2]) AS x FROM (SELECT DISTINCT k FROM s) q) w
-                 GROUP BY k ORDER BY 1",
-                "SELECT k, 2 FROM s GROUP BY k ORDER BY 1",
-            ),
-        ] {
-            assert_eq!(outcome(&mut session, sql), outcome(&mut session, plain), "{parallelism} partitions");
-        }
+    for (sql, plain) in [
+        (
+            "SELECT k, sum(x) FROM (SELECT k, unnest(ids) AS x
+               FROM (SELECT k, array_agg(id) AS ids FROM s GROUP BY k) q) w GROUP BY k ORDER BY 1",
+            "SELECT k, sum(id) FROM s GROUP BY k ORDER BY 1",
+        ),
+        (
+            "SELECT k, count(*) FROM (SELECT k, unnest(array[1, 2]) AS x FROM (SELECT DISTINCT k FROM s) q) w
+             GROUP BY k ORDER BY 1",
+            "SELECT k, count(DISTINCT k) * 2 FROM s GROUP BY k ORDER BY 1",
+        ),
+    ] {
+        assert_eq!(outcome(&mut session, sql), outcome(&mut session, plain), "{sql}");
     }
+    // So that this is what is tested: rows are partitioned by their group where they are grouped first.
+    let grouped = "EXPLAIN SELECT k, sum(x) FROM (SELECT k, count(*) AS x FROM s GROUP BY k) q GROUP BY k";
+    let shown = show(&session.execute(grouped).unwrap().pop().unwrap());
+    assert!(shown.contains("Partitioned"), "{shown}");
 }

@@ -22,7 +22,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use weft_env::sync::{Mutex, RwLock};
@@ -376,8 +376,11 @@ impl Pool {
         if is_over && self.is_ours && !active(faults::SCANS_FILL_CACHE) {
             let mut shard = self.shard(frame.number).lock();
             // The shard has it, and who calls.
-            let is_free = Arc::strong_count(&frame) == 2 && !frame.is_changed.load(Ordering::Acquire);
-            if is_free && !frame.is_used.load(Ordering::Relaxed) && is_known(&shard, &frame) {
+            if Arc::strong_count(&frame) == 2
+                && !has_changed(&frame)
+                && !frame.is_used.load(Ordering::Relaxed)
+                && is_known(&shard, &frame)
+            {
                 shard.forget(frame.number);
                 self.count(&frame, 0);
             }
@@ -429,8 +432,7 @@ impl Pool {
             let number = shard.ring[shard.hand];
             let frame = shard.frames.get(&number);
             let may_go = frame.is_none_or(|frame| {
-                let is_free = Arc::strong_count(frame) == 1 && !frame.is_changed.load(Ordering::Acquire);
-                is_free && !frame.is_used.swap(false, Ordering::Relaxed)
+                Arc::strong_count(frame) == 1 && !has_changed(frame) && !frame.is_used.swap(false, Ordering::Relaxed)
             });
             if !may_go {
                 shard.hand += 1;
@@ -449,6 +451,13 @@ impl Pool {
 }
 
 /// Whether a frame is the one of its number: one that was freed meanwhile is nobody's.
+/// Whether a frame has changed that nobody else has, by its count: who changed it did so before they let go of it.
+fn has_changed(frame: &Frame) -> bool {
+    // The count alone orders nothing.
+    fence(Ordering::Acquire);
+    frame.is_changed.load(Ordering::Acquire)
+}
+
 fn is_known(shard: &Shard, frame: &Arc<Frame>) -> bool {
     shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame))
 }

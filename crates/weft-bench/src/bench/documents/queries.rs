@@ -70,7 +70,7 @@ const WOS: &[Query] = &[
     (
         "q2",
         "SELECT s->>'content' AS subject, count(*)
-         FROM docs, jsonb_array_elements(doc->'static_data'->'fullrecord_metadata'->'category_info'->'subjects'->'subject') AS s
+         FROM docs, jsonb_array_elements(doc #> '{static_data,fullrecord_metadata,category_info,subjects,subject}') AS s
          WHERE s->>'ascatype' < 'm' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10",
     ),
 ];

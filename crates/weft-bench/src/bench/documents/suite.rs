@@ -1,7 +1,7 @@
 //! One shape measured: loading, bytes, queries, the same after a tenth of the documents was updated.
 //!
 //! ```text
-//!   sensors.load 9.8 s · sensors.text 702 MB · sensors.database 70 MB · sensors.q2 31 ms · ... · sensors.updated.q2 40 ms
+//!   sensors.load 9.8 s · sensors.text 702 MB · sensors.database 70 MB · sensors.q2 31 ms · sensors.updated.q2 40 ms
 //! ```
 
 use std::fs::File;

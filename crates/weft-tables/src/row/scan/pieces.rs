@@ -24,6 +24,9 @@ use super::range::KeyRange;
 const PIECES: usize = 4;
 /// So many leaves of a piece are read, at most, for a sample: the first ones may have no row that is seen.
 const SAMPLED_LEAVES: usize = 4;
+/// The first leaves of a range between two keys are looked at as by points: a short range that is asked for again and
+/// again stays in the cache, where what a long scan reads goes with it.
+const NEAR_LEAVES: usize = 4;
 /// A batch is made of rows of so many bytes, be they fewer than asked for.
 const BATCH_BYTES: usize = 4 << 20;
 
@@ -52,6 +55,8 @@ struct Plan {
     pieces: Mutex<VecDeque<KeyRange>>,
     /// So many leaves of each piece are read.
     leaves_max: usize,
+    /// So many of them as by points.
+    near_leaves: usize,
     is_sample: bool,
     has_given_own: AtomicBool,
     /// What the transaction itself has loaded.
@@ -97,7 +102,9 @@ fn start_pieces(
     let own = request.view.own.iter().flat_map(|own| &own.attachments);
     let own = own.filter(|attachment| !attachment.payload.is_empty());
     let own_loads = own.map(|attachment| read_payload(&attachment.payload).map(|(load, _)| load));
+    let is_short = !is_sample && pieces.len() == 1 && pieces[0].to.is_some();
     let plan = Arc::new(Plan {
+        near_leaves: if is_short { NEAR_LEAVES } else { 0 },
         own_loads: own_loads.collect::<Result<_>>()?,
         store: store.shared(),
         codec: RowCodec::new(schema),
@@ -142,11 +149,12 @@ impl Plan {
         predicates.all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
     }
 
-    /// Copies what the snapshot sees of a leaf from a key on; where the piece goes on, if it does.
-    fn read_leaf(&self, piece: &KeyRange, rows: &mut Rows) -> Result<Option<Vec<u8>>> {
+    /// Copies what the snapshot sees of a leaf from a key on; where the piece goes on, if it does. So many of its leaves
+    /// were read, with this one.
+    fn read_leaf(&self, piece: &KeyRange, leaves: usize, rows: &mut Rows) -> Result<Option<Vec<u8>>> {
         let own = self.request.view.own.as_deref().filter(|own| !own.rows.is_empty());
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
-        self.store.look_at_leaf(Seek::Key(&piece.from), true, |page: &Page| {
+        self.store.look_at_leaf(Seek::Key(&piece.from), leaves > self.near_leaves, |page: &Page| {
             let (node, mut last) = (&page.node, None);
             let end = piece.to.as_ref().map_or(node.len(), |to| node.first_from(to));
             for at in node.first_from(&piece.from)..end {
@@ -244,7 +252,7 @@ impl Partition for LeafPartition {
                 }
             };
             self.leaves += 1;
-            if let Some(next) = plan.read_leaf(&piece, &mut self.rows)?
+            if let Some(next) = plan.read_leaf(&piece, self.leaves, &mut self.rows)?
                 && self.leaves < plan.leaves_max
             {
                 piece.from = next;
