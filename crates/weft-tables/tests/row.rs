@@ -326,8 +326,7 @@ fn read_again_beside_changes() -> u64 {
         assert_eq!(engine.check().unwrap(), Vec::<String>::new());
     });
     assert_eq!(end, RunEnd::Finished);
-    let told = *told.lock();
-    told
+    *told.lock()
 }
 
 /// Bytes that are read again of 20 rows behind a scan of a table several times as large as the cache.
@@ -371,8 +370,7 @@ fn read_again_behind_a_scan() -> u64 {
         assert_eq!((thread_traffic() - before).read_bytes, 0, "it is in memory");
     });
     assert_eq!(end, RunEnd::Finished);
-    let told = *told.lock();
-    told
+    *told.lock()
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub struct LogPart {
     pub bytes: Vec<u8>,
 }
 
+/// So often the log is listed anew when a segment of it went meanwhile.
+const TRIES_MAX: usize = 100;
+
 /// Who takes the log elsewhere, and how far that is. The log from there on must be kept meanwhile.
 pub struct LogTap {
     reader: LogReader,
@@ -66,7 +69,14 @@ impl LogTap {
     /// Begins at a position, the end of a block. [`Code::UndefinedFile`]: the log is not there from there on.
     pub(crate) fn begin(env: &Env, dir: &Path, announced: Lsn, from: Lsn) -> Result<LogTap> {
         // From the first segment: an undecided transaction may have named files in it (tap 2).
-        let reader = read_live_log_from(env, dir, announced, Lsn(0))?;
+        let mut tries = 0;
+        let reader = loop {
+            match read_live_log_from(env, dir, announced, Lsn(0)) {
+                // What lies before the position is not kept: it may go between its being listed and its being read.
+                Err(error) if error.code() == Code::UndefinedFile && tries < TRIES_MAX => tries += 1,
+                found => break found?,
+            }
+        };
         if from > announced || reader.position() > from {
             let (first, what) = (reader.position(), "the log does not go on there");
             let message = format!("{what}: it lies between {first} and {announced}, and position {from} is asked for");

@@ -90,7 +90,7 @@ fn what_waited_in_vain_stays() {
     for method in TABLES {
         let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: false };
         let schema = Schema::new(vec![column("k"), column("v")], vec![0]);
-        txn.create_table(NewTable::new(&format!("late_{method}"), schema, method)).unwrap();
+        txn.create_table(NewTable::new(format!("late_{method}"), schema, method)).unwrap();
     }
     in_vain(txn.commit().map(drop));
     let mut txn = engine.begin().unwrap();

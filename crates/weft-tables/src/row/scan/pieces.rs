@@ -102,7 +102,8 @@ fn start_pieces(
     let own = request.view.own.iter().flat_map(|own| &own.attachments);
     let own = own.filter(|attachment| !attachment.payload.is_empty());
     let own_loads = own.map(|attachment| read_payload(&attachment.payload).map(|(load, _)| load));
-    let is_short = !is_sample && pieces.len() == 1 && pieces[0].to.is_some();
+    let is_bounded = pieces.back().is_some_and(|piece| piece.to.is_some());
+    let is_short = !is_sample && is_bounded && pieces.len() <= NEAR_LEAVES;
     let plan = Arc::new(Plan {
         near_leaves: if is_short { NEAR_LEAVES } else { 0 },
         own_loads: own_loads.collect::<Result<_>>()?,
