@@ -35,7 +35,7 @@ impl Transaction {
     /// Makes everything staged durable (as the session asked) and visible; returns the timestamp from which it is seen.
     /// After an error nothing of it is seen and nothing is left, except when the error is [`Code::Poisoned`]: then the
     /// outcome is known after the database was opened again; and when it is of who acknowledges commits
-    /// ([`Engine::acknowledge_by`]): then the commit is made, and says so.
+    /// ([`acknowledge_by`](crate::Engine::acknowledge_by)): then the commit is made, and says so.
     pub fn commit(mut self) -> Result<Timestamp> {
         if !fault::active(Fault::SKIP_SPECULATIVE_VALIDATION) {
             self.settle_reads()?;
