@@ -24,8 +24,8 @@ use super::range::KeyRange;
 const PIECES: usize = 4;
 /// So many leaves of a piece are read, at most, for a sample: the first ones may have no row that is seen.
 const SAMPLED_LEAVES: usize = 4;
-/// The first leaves of a range between two keys are looked at as by points: a short range that is asked for again and
-/// again stays in the cache, where what a long scan reads goes with it.
+/// The first leaves of a range between two keys are looked at as by points: a short range that is asked for again
+/// and again stays in the cache, where what a long scan reads goes with it.
 const NEAR_LEAVES: usize = 4;
 /// A batch is made of rows of so many bytes, be they fewer than asked for.
 const BATCH_BYTES: usize = 4 << 20;
@@ -150,8 +150,8 @@ impl Plan {
         predicates.all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
     }
 
-    /// Copies what the snapshot sees of a leaf from a key on; where the piece goes on, if it does. So many of its leaves
-    /// were read, with this one.
+    /// Copies what the snapshot sees of a leaf from a key on; where the piece goes on, if it does. So many of its
+    /// leaves were read, with this one.
     fn read_leaf(&self, piece: &KeyRange, leaves: usize, rows: &mut Rows) -> Result<Option<Vec<u8>>> {
         let own = self.request.view.own.as_deref().filter(|own| !own.rows.is_empty());
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
