@@ -8,9 +8,9 @@
 //!   FROM s, LATERAL (SELECT * FROM ... OFFSET 0) AS r             element by element
 //! ```
 
-use crate::fixture::{Fixture, fixture_with, show};
+use crate::fixture::{Fixture, open, show, sql_options};
 use weft_kernel::EngineOptions;
-use weft_sql::Session;
+use weft_sql::{QueryOptions, Session};
 
 /// A generator of Knuth's.
 struct Random(u64);
@@ -60,7 +60,9 @@ impl Random {
 
 /// Documents in columns and in memory, of which some are gone. So many kinds of values are among them.
 fn documents(seed: u64, kinds: u64) -> (Fixture, Session) {
-    let fixture = fixture_with(EngineOptions { workers: 0, row_table_bytes: 20_000, ..EngineOptions::default() });
+    let options = EngineOptions { workers: 0, row_table_bytes: 20_000, ..EngineOptions::default() };
+    // Two partitions, whatever machine this is.
+    let fixture = open(options, sql_options(QueryOptions { parallelism: 2, ..QueryOptions::default() }));
     let mut session = fixture.db.session();
     session.set("engine", "query").unwrap();
     let mut random = Random(seed);

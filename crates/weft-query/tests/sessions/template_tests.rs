@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use weft_format::Value;
 
-use crate::fixture::{fixture, rows, show};
+use crate::fixture::{fixture, fixture_with, rows, show};
+use weft_kernel::EngineOptions;
 use weft_sql::text::print;
 use weft_sql::{Prepared, Session};
 
@@ -399,7 +400,8 @@ fn statements_that_write_read_by_kept_plans() {
 /// EXPLAIN ANALYZE tells the parts of each layer that a scan read and left out: all of them, as the view has them.
 #[test]
 fn scans_tell_what_they_read_of_each_layer() {
-    let fixture = fixture();
+    // Nobody moves parts between one look and the next.
+    let fixture = fixture_with(EngineOptions { workers: 0, ..EngineOptions::default() });
     let mut session = fixture.db.session();
     fill(&mut session);
     session.execute("VACUUM").unwrap();
