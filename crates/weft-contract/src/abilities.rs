@@ -8,6 +8,7 @@
 //!   opening after a crash    in_place() = Some  its changes of pages first, then the commits beyond its cut
 //!   what a row was before    versions() = Some  each version once, with the commits that it began and ended with
 //!                            versions() = None  the state at one moment, as far back as it is kept
+//!   the next 20 from k on    ordered() = Some     20 rows are read; none: all of them behind k, and sorted
 //!   doc->'a'->>'b'           fields() = Some    the values of the path, from its own columns where it has some
 //!                            fields() = None    those of the documents' texts, which the kernel takes apart
 //!   how many values has c?   summaries() = Some what its files say together; none: who asks looks at some rows

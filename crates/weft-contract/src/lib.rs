@@ -10,6 +10,7 @@
 //!                Blind        rows written without a look at what their keys have
 //!                InPlace      pages changed where they lie, with records of the method's own in the log
 //!                Versions     what rows were, from which commit until which
+//!                Ordered      rows by their keys, from any key on, as many as are wanted
 //!                Fields       values within documents, without the documents
 //!                Summaries    what the values of columns are like, as files say
 //!                Columns      of what is derived: some columns of each row, scanned instead of the table
@@ -28,6 +29,7 @@ mod abilities;
 mod def;
 mod job;
 mod location;
+mod ordered;
 mod replaced;
 mod scan;
 mod status;
@@ -40,6 +42,7 @@ pub use abilities::{
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
+pub use ordered::{Direction, Ordered, OrderedRows, Wanted};
 pub use replaced::Replaced;
 pub use scan::{
     ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, Sample,

@@ -30,6 +30,7 @@ use crate::abilities::{Blind, Bulk, BulkReplace, Columns, Fields, InPlace, Summa
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
+use crate::ordered::Ordered;
 use crate::scan::{Sample, ScanOutput, ScanRequest, TableStatistics};
 use crate::status::{Damage, LayerStatus, PartStatus};
 use crate::write_set::{Attachment, TableWrites};
@@ -149,6 +150,10 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     fn in_place(&self) -> Option<&dyn InPlace>;
     /// Gives out what rows were.
     fn versions(&self) -> Option<&dyn Versions>;
+    /// Gives out rows in the order of their keys.
+    fn ordered(&self) -> Option<&dyn Ordered> {
+        None
+    }
     /// Reads fields of documents alone.
     fn fields(&self) -> Option<&dyn Fields> {
         None

@@ -9,6 +9,7 @@
 //!      ordered                      values as bytes that compare with memcmp
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes
 //!         key_rows                  the keys of many rows
+//!         key_range                 the keys that rows have which satisfy predicates
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!         array_filter              the same of an Arrow array, or of rows
 //!      stats ── bloom               what rules a block or file out without reading it
@@ -33,6 +34,7 @@ mod evolution;
 pub mod ids;
 pub mod interval;
 pub mod key;
+mod key_range;
 pub mod key_rows;
 pub mod mask;
 pub mod number;
@@ -56,6 +58,7 @@ pub use error::{Code, Error, ErrorKind, Result};
 pub use ids::{FileId, Lsn, RecordNo, TableId, Timestamp, TxnId, file_name};
 pub use interval::Interval;
 pub use key::KeyCodec;
+pub use key_range::KeyRange;
 pub use key_rows::KeyRows;
 pub use mask::Mask;
 pub use number::{NumberRef, NumberValue};

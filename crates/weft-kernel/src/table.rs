@@ -8,7 +8,7 @@
 
 pub use weft_contract::{
     Attachment, Base, Blind, Bulk, BulkReplace, Damage, ExprTest, FieldTest, InPlace, JobKind, JobOffer, LOCATION,
-    LOCATION_NAME, LayerScan, LayerStatus, Location, NoteReads, PartStatus, Partition, Period, Price, ReadView,
-    Replaced, SINCE, ScanField, ScanMetrics, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites,
-    UNTIL, Versions, scan_schema, scan_schema_with,
+    LOCATION_NAME, LayerScan, LayerStatus, Location, NoteReads, OrderedRows, PartStatus, Partition, Period, Price,
+    ReadView, Replaced, SINCE, ScanField, ScanMetrics, ScanOutput, ScanRequest, Staged, Table, TableStatistics,
+    TableWrites, UNTIL, Versions, scan_schema, scan_schema_with,
 };

@@ -122,6 +122,23 @@ impl ColumnTable {
         Ok(self.first_at_least(cache, key, &values)?.1 as u32)
     }
 
+    /// The first position whose key is at or behind these bytes, which need not be those of a key; the row count when
+    /// there is none.
+    pub fn first_from(&self, cache: &dyn BlockCache, bytes: &[u8]) -> Result<u32> {
+        let unit = self.first_keys_below(bytes);
+        let mut low = unit.saturating_sub(1) * INDEX_ROWS;
+        let mut high = (unit * INDEX_ROWS).min(self.row_count() as usize);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.key(cache, middle as u32)?.as_slice() < bytes {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low as u32)
+    }
+
     fn first_at_least(&self, cache: &dyn BlockCache, key: &[u8], values: &[Value]) -> Result<(KeyBlocks, usize)> {
         let unit = self.first_keys_below(key);
         if unit == 0 {

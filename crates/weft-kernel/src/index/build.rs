@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use weft_contract::Direction;
 use weft_format::key::head;
 use weft_format::{FileId, Result, Timestamp};
 
@@ -18,7 +19,7 @@ use super::entry::{EntryBuffer, Span, shared_len};
 use super::filter::FilterShape;
 use super::merged::{Merged, Source};
 use super::run::Run;
-use super::run_scan::{Direction, RunScan};
+use super::run_scan::RunScan;
 use super::run_writer::{RunFiles, RunWriter};
 use super::store::IndexStore;
 use crate::budget::RowBudget;

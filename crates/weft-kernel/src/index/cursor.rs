@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use weft_contract::Direction;
 use weft_format::Result;
 
 use super::entry::{Entry, EntryBuffer, Span};
@@ -17,7 +18,7 @@ use super::filter::value_hash;
 use super::layout::Layout;
 use super::memory::{Memory, MemoryScan};
 use super::merged::{Merged, Source};
-use super::run_scan::{Direction, RunScan};
+use super::run_scan::RunScan;
 
 /// Yields entries in order.
 pub struct Cursor {

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{JobKind, JobOffer, Price};
+use weft_contract::{Direction, JobKind, JobOffer, Price};
 use weft_format::bloom::hash_bytes;
 use weft_format::{FileId, Result, Timestamp};
 
@@ -27,7 +27,7 @@ use super::merged::{Merged, Source};
 use super::pick::{MergePick, RunShape, pick_merge};
 use super::publish::Outcome;
 use super::run::Run;
-use super::run_scan::{Direction, RunScan};
+use super::run_scan::RunScan;
 use super::run_writer::RunWriter;
 use super::store::IndexStore;
 use crate::fault::{Fault, active};

@@ -29,13 +29,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use weft_contract::Direction;
 use weft_env::sync::RwLock;
 use weft_format::Timestamp;
 
 use super::batch::Batch;
 use super::entry::{EntryBuffer, Span};
 use super::filter::value_hash;
-use super::run_scan::Direction;
+
 use super::walk::{Walk, merge};
 use crate::budget::RowBudget;
 

@@ -10,11 +10,12 @@
 
 use std::cmp::Ordering;
 
+use weft_contract::Direction;
 use weft_format::Result;
 
 use super::entry::EntryBuffer;
 use super::memory::MemoryScan;
-use super::run_scan::{Direction, RunScan};
+use super::run_scan::RunScan;
 
 /// One sorted source.
 pub(crate) enum Source {

@@ -74,8 +74,8 @@ pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
 pub use parts::IndexPart;
 pub use payload::fold_payloads;
 pub use relation::{INDEX_METHOD, Index, NewIndex};
-pub use run_scan::Direction;
 pub use store::IndexStore;
+pub use weft_contract::Direction;
 
 pub(crate) use columns::columns_table_of;
 pub(crate) use indexed::{Feeder, Indexed};

@@ -7,21 +7,13 @@
 
 use std::sync::Arc;
 
+use weft_contract::Direction;
 use weft_format::Result;
 
 use super::batch::Batch;
 use super::block::BlockReader;
 use super::entry::{Entry, EntryBuffer, Span};
 use super::run::Run;
-
-/// Which way entries come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Values ascend.
-    Forward,
-    /// Values descend.
-    Backward,
-}
 
 /// A walk over a run.
 pub(crate) struct RunScan {

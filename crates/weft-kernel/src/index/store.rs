@@ -27,7 +27,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use weft_contract::{Damage, RecoveredTable};
+use weft_contract::{Damage, Direction, RecoveredTable};
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, FileId, Result, Timestamp};
 
@@ -39,7 +39,6 @@ use super::memory::{Added, Memory};
 use super::options::IndexContext;
 use super::payload::FileSet;
 use super::run::Run;
-use super::run_scan::Direction;
 use super::run_writer::RunFiles;
 use crate::fault::{Fault, active};
 

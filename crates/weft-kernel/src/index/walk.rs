@@ -7,10 +7,10 @@
 //!
 //! The heads of all stretches are compared with each other: there are rarely more than twenty, side by side.
 
+use weft_contract::Direction;
 use weft_format::Timestamp;
 
 use super::batch::Batch;
-use super::run_scan::Direction;
 
 /// A walk over a stretch of each of some batches.
 pub(crate) struct Walk<'a> {

@@ -55,10 +55,12 @@ pub(super) struct IndexAccess {
     ordered: Option<Direction>,
 }
 
-/// The first rows by these are wanted; by none when any rows will do.
+/// Rows by these are wanted; by none when any rows will do.
 pub(super) struct Wish {
     pub(super) parts: Vec<IndexPart>,
     pub(super) descending: bool,
+    /// Only the first of them.
+    pub(super) is_limited: bool,
 }
 
 /// The lower and the upper end of a range of one execution, and whether they belong to it.
@@ -66,22 +68,32 @@ type Ends = (Option<(Value, bool)>, Option<(Value, bool)>);
 
 /// An end of a range: a constant, and whether it belongs to the range.
 #[derive(Clone)]
-struct End {
-    constant: Expr,
-    included: bool,
+pub(super) struct End {
+    pub(super) constant: Expr,
+    pub(super) included: bool,
 }
 
-/// How good an index is: greater is better.
+/// How good an index is, or a range of the key: greater is better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+pub(super) struct Rank {
     /// At most one row.
     is_unique_row: bool,
     columns_equal: usize,
+    /// It gives the first rows that are wanted, and is asked for no others.
+    gives_first: bool,
     ends: usize,
     /// It has fewer entries than one of all rows.
     is_partial: bool,
     /// Fewer lookups are better.
     lookups: std::cmp::Reverse<usize>,
+}
+
+impl Rank {
+    /// A range of the key, of which so many columns are equal to constants and the next has so many ends.
+    pub(super) fn of_range(columns_equal: usize, ends: usize, gives_first: bool) -> Rank {
+        let (is_unique_row, is_partial, lookups) = (false, false, std::cmp::Reverse(1));
+        Rank { is_unique_row, columns_equal, gives_first, ends, is_partial, lookups }
+    }
 }
 
 impl IndexAccess {
@@ -93,22 +105,22 @@ impl IndexAccess {
         shape: &TableShape,
         tables: &dyn Tables,
         wish: Option<&Wish>,
-    ) -> Option<IndexAccess> {
+    ) -> Option<(Rank, IndexAccess)> {
         let indexes = shape.table.indexes();
         let has_all = |index: &&Arc<Index>| all_implied(known, index.predicate());
         let indexes = || indexes.iter().map(|index| &index.index);
         let usable = || indexes().filter(has_all).filter(|index| tables.can_use_index(&shape.table, index));
         let better = |best: (Rank, IndexAccess), next: (Rank, IndexAccess)| if next.0 > best.0 { next } else { best };
         let found = usable().filter_map(|index| IndexAccess::on(index, tests, shape)).reduce(better);
-        let ordered = wish.and_then(|wish| {
+        let ordered = wish.filter(|wish| wish.is_limited).and_then(|wish| {
             usable().filter_map(|index| IndexAccess::in_order(index, tests, shape, wish)).reduce(better)
         });
         match (found, ordered) {
             (Some(found), Some(ordered)) => {
                 let sorts = found.0.is_unique_row || found.0.columns_equal > ordered.0.columns_equal;
-                Some(if sorts { found.1 } else { ordered.1 })
+                Some(if sorts { found } else { ordered })
             }
-            (found, ordered) => found.or(ordered).map(|(_, access)| access),
+            (found, ordered) => found.or(ordered),
         }
     }
 
@@ -150,6 +162,7 @@ impl IndexAccess {
         let rank = Rank {
             is_unique_row: false,
             columns_equal: prefix.len(),
+            gives_first: true,
             ends,
             is_partial: index.is_partial(),
             lookups: std::cmp::Reverse(1),
@@ -185,6 +198,7 @@ impl IndexAccess {
         let rank = Rank {
             is_unique_row,
             columns_equal: prefix.len(),
+            gives_first: false,
             ends,
             is_partial: index.is_partial(),
             lookups: std::cmp::Reverse(lookups),

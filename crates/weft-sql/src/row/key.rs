@@ -1,12 +1,14 @@
-//! WHERE clauses that name rows: by their full primary key, or by values of indexed columns.
+//! WHERE clauses that name rows: by their primary key, whole or a range of it, or by values of indexed columns.
 //!
 //! ```text
 //!   key (a, b):   WHERE b = $1 AND a = 7 AND c > 0      keys [(7, $1)], filter c > 0
 //!   key (a):      WHERE a IN (3, 1, 3)                  keys [1, 3] (each once, in key order)
+//!   key (a, b):   WHERE a = 7 AND c > 0                 a range of keys, filter c > 0
 //!   index (c):    WHERE c = 5 AND d < 2                 candidates by the index, filter c = 5 AND d < 2
 //! ```
 //!
-//! The primary key goes before any index: its rows are read at once, and its conditions need no second test.
+//! The primary key goes before any index: its rows are read at once, and its conditions need no second test. So does a
+//! range of it, where no index is bounded by more.
 
 use sqlparser::ast::Expr as SqlExpr;
 use weft_format::{Predicate, Result, Value};
@@ -17,6 +19,7 @@ use super::access::{IndexAccess, Wish};
 use super::condition::{PartTest, Test, is_spread, part_tests, split, spread};
 use super::planner::{Planner, RowContext};
 use super::predicate::known_predicates;
+use super::range::RangeAccess;
 use super::shape::key_value;
 use super::through::of_view;
 use crate::binding::Tables;
@@ -28,11 +31,13 @@ pub(super) enum Keys {
     One(Vec<Expr>),
     /// Values of the only key column.
     List(Vec<Expr>),
+    /// All between two keys.
+    Range(RangeAccess),
     /// Whatever the index finds.
     Index(IndexAccess),
 }
 
-/// A WHERE clause by full primary key or by an index.
+/// A WHERE clause by the primary key or by an index.
 pub(super) struct KeyClause {
     pub(super) keys: Keys,
     /// What else must hold, over the visible columns; by an index all of it.
@@ -106,8 +111,8 @@ impl KeyClause {
         KeyClause::choose(conditions, shape, planner.tables, None)
     }
 
-    /// Chooses what finds the rows. `wish` is what the first rows are wanted by (empty when any will do),
-    /// when only some rows are wanted.
+    /// Chooses what finds the rows. `wish` is what they are wanted by (empty when any order will do); none when that is
+    /// nothing that keys or indexes are ordered by.
     pub(super) fn choose(
         conditions: Conditions,
         shape: &TableShape,
@@ -119,18 +124,27 @@ impl KeyClause {
             Some(found) => found,
             None => {
                 let tests: Vec<&PartTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
-                let access = IndexAccess::choose(&tests, &known, shape, tables, wish).ok_or_else(|| no_key(shape))?;
-                (Keys::Index(access), Vec::new())
+                let conditions: Vec<&[PartTest]> = conjuncts.iter().map(|conjunct| &*conjunct.tests).collect();
+                let index = IndexAccess::choose(&tests, &known, shape, tables, wish);
+                match (RangeAccess::choose(&conditions, shape, wish), index) {
+                    (Some((rank, range, named)), index) if index.as_ref().is_none_or(|index| rank >= index.0) => {
+                        (Keys::Range(range), named)
+                    }
+                    (_, Some((_, access))) => (Keys::Index(access), Vec::new()),
+                    (_, None) => return Err(no_key(shape)),
+                }
             }
         };
         let mut filter: Option<Expr> = None;
         let mut explain = Vec::new();
-        if let Keys::Index(access) = &keys {
-            explain.push(access.explain(shape));
+        match &keys {
+            Keys::Index(access) => explain.push(access.explain(shape)),
+            Keys::Range(range) => explain.extend(range.explain()),
+            Keys::One(_) | Keys::List(_) => {}
         }
         for (at, conjunct) in conjuncts.into_iter().enumerate() {
             if named.contains(&at) {
-                let label = if matches!(keys, Keys::List(_)) { "Keys" } else { "Key" };
+                let label = if matches!(keys, Keys::One(_)) { "Key" } else { "Keys" };
                 explain.push(format!("{label}: {}", conjunct.text));
                 continue;
             }
@@ -143,8 +157,8 @@ impl KeyClause {
         Ok(KeyClause { keys, filter, explain })
     }
 
-    /// The keys of one execution, each once; those of an index are candidates. None when the index finds more than the
-    /// context takes, or is newer than the snapshot.
+    /// The keys of one execution, each once; those of an index are candidates. None when an index or a range finds more
+    /// than the context takes, or cannot be used by the snapshot.
     pub(super) fn find(&self, shape: &TableShape, context: &mut RowContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
         let schema = &shape.table.def.schema;
         match &self.keys {
@@ -161,6 +175,7 @@ impl KeyClause {
                 keys.dedup();
                 Ok(Some(keys))
             }
+            Keys::Range(range) => range.keys(shape, context),
             Keys::Index(access) => access.candidates(shape, context),
         }
     }
@@ -169,7 +184,17 @@ impl KeyClause {
     pub(super) fn by(&self) -> String {
         match &self.keys {
             Keys::One(_) | Keys::List(_) => "primary key".into(),
+            Keys::Range(_) => "a range of the primary key".into(),
             Keys::Index(access) => format!("index {}", access.name()),
+        }
+    }
+
+    /// Whether the rows come in the order wanted.
+    pub(super) fn is_ordered(&self) -> bool {
+        match &self.keys {
+            Keys::Index(access) => access.is_ordered(),
+            Keys::Range(range) => range.is_ordered(),
+            Keys::One(_) | Keys::List(_) => false,
         }
     }
 
@@ -181,9 +206,13 @@ impl KeyClause {
         }
     }
 
-    /// Whether the rows are candidates of an index, which are tested before they are locked.
+    /// Whether the rows are candidates, which are tested before they are locked.
     pub(super) fn is_indexed(&self) -> bool {
-        matches!(self.keys, Keys::Index(_))
+        match self.keys {
+            Keys::Index(_) => true,
+            Keys::Range(_) => self.filter.is_some(),
+            Keys::One(_) | Keys::List(_) => false,
+        }
     }
 
     /// Whether it names one row.

@@ -1,7 +1,8 @@
-//! The point engine: statements on one table by its full primary key or an index, and INSERT ... VALUES.
+//! The point engine: statements on one table by its primary key or an index, and INSERT ... VALUES.
 //!
 //! ```text
 //!   SELECT a, b FROM t WHERE id = $1 AND a > 0      get(key) → filter → project
+//!   SELECT a FROM t WHERE id > $1 ORDER BY id LIMIT 3   the next rows by key → project
 //!   SELECT a FROM t WHERE b = 5 ORDER BY a LIMIT 3  index (b): candidates → get each → filter → sort → project
 //!   UPDATE t SET a = a + 1 WHERE id = 7             lock and get(key) → filter → new row → check → update
 //!   INSERT INTO t VALUES (7, 1) ON CONFLICT (id) DO UPDATE SET a = excluded.a
@@ -12,7 +13,7 @@
 //! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left
 //! to the query engine ([`BindError::Unsupported`](crate::expr::BindError)).
 //!
-//! An index that finds too much is no help: the statement is then run by the query engine ([`RowPlan::execute`] gives
+//! An index, or a range of the key, that finds too much is no help: the statement is then run by the query engine ([`RowPlan::execute`] gives
 //! none, having changed nothing).
 //!
 //! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).
@@ -39,6 +40,7 @@ mod planner;
 mod predicate;
 mod predicate_text;
 mod projection;
+mod range;
 mod select;
 mod shape;
 mod stored;

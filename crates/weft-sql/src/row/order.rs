@@ -62,15 +62,19 @@ impl Order {
     }
 
     /// What an index may order rows by, and the direction, when the order is all one way, NULLs where an index has
-    /// them.
-    pub(super) fn wish(&self) -> Option<Wish> {
+    /// them. Limited: only the first rows are wanted.
+    pub(super) fn wish(&self, is_limited: bool) -> Option<Wish> {
         let descending = self.items.first().is_some_and(|item| item.descending);
         let is_plain = |item: &Item| item.descending == descending && item.nulls_first == descending;
         let part = |item: &Item| match item.expr.as_column() {
             Some(ordinal) => IndexPart::Column(ordinal),
             None => IndexPart::Expression(Arc::new(item.expr.clone())),
         };
-        self.items.iter().all(is_plain).then(|| Wish { parts: self.items.iter().map(part).collect(), descending })
+        self.items.iter().all(is_plain).then(|| Wish {
+            parts: self.items.iter().map(part).collect(),
+            descending,
+            is_limited,
+        })
     }
 
     /// The expressions over the row.

@@ -1,4 +1,4 @@
-//! SELECT by full primary key or an index, and SELECT without FROM.
+//! SELECT by the primary key, whole or a range of it, or by an index, and SELECT without FROM.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
 use super::past::{At, PastMoment, left_to_queries, without_moment};
 use super::planner::{Planner, RowContext};
+use super::range::{FIRST_ROWS, Next, RangeAccess};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
 use crate::locking::RowLocking;
@@ -113,7 +114,10 @@ impl Window {
 /// Rows read by an index beyond those asked for, in the hope that enough pass the filter.
 const SPARE_ROWS: usize = 32;
 
-/// A SELECT by full primary key or by an index.
+/// What a row is sorted by, its key, and what was read of it.
+type Sorted = (Vec<Value>, Vec<u8>, Vec<Value>);
+
+/// A SELECT by the primary key or by an index.
 pub(super) struct PointSelect {
     shape: Arc<TableShape>,
     key: KeyClause,
@@ -169,16 +173,17 @@ impl PointSelect {
         }
         let mut order = Order::bind(query, &projection, &scope, &mut planner.binder)?;
         let window = Window::plan(query, planner)?;
+        let is_limited = window.limit.is_some() && count.is_none();
         let wish = match &order {
-            _ if window.limit.is_none() || count.is_some() => None,
-            Some(order) => order.wish(),
-            None => Some(Wish { parts: Vec::new(), descending: false }),
+            Some(order) => order.wish(is_limited),
+            None => Some(Wish { parts: Vec::new(), descending: false, is_limited }),
         };
         let mut key = KeyClause::choose(conditions, &shape, planner.tables, wish.as_ref())?;
-        if moment.is_some() && (matches!(key.keys, Keys::Index(_)) || !query.locks.is_empty()) {
+        let is_whole = matches!(key.keys, Keys::One(_) | Keys::List(_));
+        if moment.is_some() && (!is_whole || !query.locks.is_empty()) {
             return Err(BindError::Unsupported("a look at the past without the whole key".into()));
         }
-        if key.ordered().is_some() {
+        if key.is_ordered() {
             order = None;
         }
         let locking = RowLocking::of_query(query, &shape.table, &name)?;
@@ -202,7 +207,7 @@ impl PointSelect {
         Ok((PointSelect { shape, key, fetch, filter, projection, counts, order, window, locking, moment }, columns))
     }
 
-    /// None when the index finds too much.
+    /// None when the index, or the range of the key, finds too much.
     pub(super) fn execute(
         &self,
         columns: &Arc<[OutputColumn]>,
@@ -215,9 +220,11 @@ impl PointSelect {
         }
         let (skip, limit) = self.window.bounds(&context.eval)?;
         let mut output = Output { select: self, skip, limit, values: Vec::new(), count: 0, matched: 0 };
-        let found = match self.key.ordered() {
-            Some(access) => self.read_in_order(access, skip.saturating_add(limit), &mut output, context)?,
-            None => match self.key.find(&self.shape, context)? {
+        let wanted = if self.counts { usize::MAX } else { skip.saturating_add(limit) };
+        let found = match (self.key.ordered(), &self.key.keys) {
+            (Some(access), _) => self.read_in_order(access, wanted, &mut output, context)?,
+            (None, Keys::Range(range)) => self.read_range(range, wanted, &mut output, context)?,
+            (None, _) => match self.key.find(&self.shape, context)? {
                 Some(keys) => self.read_keys(keys, &mut output, context).map(|()| true)?,
                 None => false,
             },
@@ -256,29 +263,86 @@ impl PointSelect {
         Ok(true)
     }
 
+    /// Reads the rows of a range of the key, in its order or sorted, until there are enough; false when there are too
+    /// many.
+    fn read_range(
+        &self,
+        range: &RangeAccess,
+        wanted: usize,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<bool> {
+        let Some(mut reader) = range.read(&self.shape, context)? else { return Ok(false) };
+        let spare = if self.filter.is_some() || self.locking.is_some() { SPARE_ROWS } else { 0 };
+        let mut next = if self.order.is_some() { usize::MAX } else { wanted.saturating_add(spare) };
+        let mut limit = FIRST_ROWS;
+        let (mut row, mut sorted, mut number) = (Vec::with_capacity(self.fetch.len()), Vec::new(), 0);
+        while !output.is_full() {
+            let rows = match reader.next(limit.min(next), &self.fetch, context)? {
+                Next::Rows(rows) => rows,
+                Next::End => break,
+                Next::TooMany => return Ok(false),
+            };
+            (next, limit) = (usize::MAX, limit.saturating_mul(4));
+            let mut values = rows.values.into_iter();
+            for key in rows.keys {
+                if output.is_full() {
+                    break;
+                }
+                context.check_cancel(number)?;
+                number += 1;
+                row.clear();
+                row.extend(values.by_ref().take(self.fetch.len()));
+                self.take_row(key, &mut row, &mut sorted, output, context)?;
+            }
+        }
+        self.give_sorted(sorted, output, context).map(|()| true)
+    }
+
     /// Reads the rows of these keys, in this order or sorted, until there are enough.
     fn read_keys(&self, keys: Vec<Vec<u8>>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
         let past = self.past(context)?;
-        let mut row = Vec::with_capacity(self.fetch.len());
-        let mut sorted = Vec::new();
+        let (mut row, mut sorted) = (Vec::with_capacity(self.fetch.len()), Vec::new());
         for (number, key) in keys.into_iter().enumerate() {
             if output.is_full() {
                 break;
             }
             context.check_cancel(number)?;
-            if !self.get(&key, &mut row, &past, context)? {
-                continue;
-            }
-            if let Some(filter) = &self.filter
-                && filter.truth(&row, &context.eval)? != Some(true)
-            {
-                continue;
-            }
-            match &self.order {
-                Some(order) => sorted.push((order.values(&row, &context.eval)?, key, std::mem::take(&mut row))),
-                None => output.add(&key, &mut row, context)?,
+            if self.get(&key, &mut row, &past, context)? {
+                self.take_row(key, &mut row, &mut sorted, output, context)?;
             }
         }
+        self.give_sorted(sorted, output, context)
+    }
+
+    /// Takes a row that was read, when it passes the filter: into the output, or to be sorted.
+    fn take_row(
+        &self,
+        key: Vec<u8>,
+        row: &mut Vec<Value>,
+        sorted: &mut Vec<Sorted>,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<()> {
+        if let Some(filter) = &self.filter
+            && filter.truth(row, &context.eval)? != Some(true)
+        {
+            return Ok(());
+        }
+        match &self.order {
+            Some(order) => sorted.push((order.values(row, &context.eval)?, key, std::mem::take(row))),
+            None => output.add(&key, row, context)?,
+        }
+        Ok(())
+    }
+
+    /// Gives out what was read to be sorted, until there is enough.
+    fn give_sorted(
+        &self,
+        mut sorted: Vec<Sorted>,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<()> {
         if let Some(order) = &self.order {
             sorted.sort_by(|(a, ..), (b, ..)| order.compare(a, b));
         }
@@ -327,7 +391,8 @@ impl PointSelect {
 
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
-        let mut lines = vec![format!("Point engine: point lookup on {name} by {}", self.key.by())];
+        let how = if matches!(self.key.keys, Keys::Range(_)) { "rows of" } else { "point lookup on" };
+        let mut lines = vec![format!("Point engine: {how} {name} by {}", self.key.by())];
         lines.extend(self.moment.iter().map(|moment| format!("  As of: {}", moment.text)));
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();

@@ -91,10 +91,15 @@ impl Columns {
         self.by_file.get(&file).map(|&index| &self.parts[index as usize])
     }
 
+    /// The greatest key of a part and of those whose lowest key comes before its own.
+    pub(crate) fn reach_of(&self, at: usize) -> &[u8] {
+        self.parts[self.reach[at] as usize].key_max()
+    }
+
     /// The parts whose key range covers `key`.
     pub(crate) fn covering<'a, 'k>(&'a self, key: &'k [u8]) -> impl Iterator<Item = &'a Arc<Part>> + use<'a, 'k> {
         let end = self.parts.partition_point(|part| part.key_min() <= key);
-        let reaches = move |&index: &usize| self.parts[self.reach[index] as usize].key_max() >= key;
+        let reaches = move |&index: &usize| self.reach_of(index) >= key;
         (0..end).rev().take_while(reaches).map(|index| &self.parts[index]).filter(move |part| part.key_max() >= key)
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Derived, Fields, InPlace, JobKind, RecoveredTable, Summaries, Table, TakenOut, Versions,
+    Blind, Bulk, BulkReplace, Derived, Fields, InPlace, JobKind, Ordered, RecoveredTable, Summaries, Table, TakenOut,
+    Versions,
 };
 use weft_env::File;
 use weft_format::table::ColumnTable;
@@ -54,6 +55,10 @@ impl Table for Store {
 
     fn in_place(&self) -> Option<&dyn InPlace> {
         None
+    }
+
+    fn ordered(&self) -> Option<&dyn Ordered> {
+        Some(self)
     }
 
     fn versions(&self) -> Option<&dyn Versions> {

@@ -7,7 +7,7 @@
 //!   store      layout, locks, switch, freeze              the invariants' home
 //!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · runs · version_key   memory
 //!    │                                                    └─ part · marks                       files
-//!    ├─ read       point reads                            ├─ bulk       files from Arrow batches
+//!    ├─ read · ordered   point reads, ranges of keys      ├─ bulk       files from Arrow batches
 //!    ├─ write      what is committed comes in
 //!    ├─ reconcile  what blind writes replace
 //!    ├─ replace    versions ended in bulk                 └─ scan/      partitions of Arrow batches
@@ -43,6 +43,7 @@ mod merge;
 mod merge_order;
 mod method;
 mod options;
+mod ordered;
 mod output;
 mod part;
 mod paths;

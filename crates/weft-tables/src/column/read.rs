@@ -15,6 +15,37 @@ use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
 use super::layout::Site;
 use super::store::Store;
 
+impl Store {
+    /// Adds the values of some columns of a version that was found.
+    pub(super) fn put_values(
+        &self,
+        site: &Site<'_>,
+        codec: &RowCodec,
+        key: &[u8],
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<()> {
+        match site {
+            Site::Row(_, place) => {
+                let row = place.chunk.row(place.slot);
+                values.extend(columns.iter().map(|&column| codec.get(row, column).to_value()));
+            }
+            Site::Column(part, position) => {
+                for &column in columns {
+                    values.push(match self.keys.integer_of(key, column) {
+                        Some(value) => value,
+                        None if column < part.table.column_count() => {
+                            part.table.value(part.cache(), column, *position)?
+                        }
+                        None => codec.missing(column).to_value(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Read for Store {
     fn read(
         &self,
@@ -28,24 +59,8 @@ impl Read for Store {
         self.given_up.check(read_ts)?;
         let layout = self.layout();
         layout.check_snapshot(read_ts)?;
-        match layout.find(key, read_ts)? {
-            None => return Ok(false),
-            Some(Site::Row(_, place)) => {
-                let row = place.chunk.row(place.slot);
-                values.extend(columns.iter().map(|&column| codec.get(row, column).to_value()));
-            }
-            Some(Site::Column(part, position)) => {
-                for &column in columns {
-                    values.push(match self.keys.integer_of(key, column) {
-                        Some(value) => value,
-                        None if column < part.table.column_count() => {
-                            part.table.value(part.cache(), column, position)?
-                        }
-                        None => codec.missing(column).to_value(),
-                    });
-                }
-            }
-        }
+        let Some(site) = layout.find(key, read_ts)? else { return Ok(false) };
+        self.put_values(&site, codec, key, columns, values)?;
         Ok(true)
     }
 

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_skiplist::SkipMap;
+use crossbeam_skiplist::map::Range;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::bloom::hash_bytes;
 use weft_format::{Result, RowCodec, Schema, Timestamp};
@@ -51,6 +52,9 @@ pub(crate) enum Look {
     /// This version is seen.
     Alive(Place),
 }
+
+/// Versions of a row table, in the order of its skip list.
+pub(crate) type Versions<'a> = Range<'a, VersionKey, (Bound<VersionKey>, Bound<VersionKey>), VersionKey, Place>;
 
 /// Where a version lies.
 #[derive(Clone)]
@@ -268,6 +272,13 @@ impl RowTable {
     /// The keys and places of all versions, by key, newest version first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (Vec<u8>, Place)> {
         self.index.iter().map(|entry| (entry.key().key().to_vec(), entry.value().clone()))
+    }
+
+    /// The versions from a key on, and before another; of the first one all, or none when it is no key.
+    pub(crate) fn versions_between(&self, from: &[u8], to: Option<&[u8]>) -> Versions<'_> {
+        let bound = |key: &[u8]| VersionKey::new(key, Timestamp::MAX);
+        let to = to.map_or(Bound::Unbounded, |to| Bound::Excluded(bound(to)));
+        self.index.range((Bound::Included(bound(from)), to))
     }
 
     /// Calls `visit` with every version in order: by key, newest version first.

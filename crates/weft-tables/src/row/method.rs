@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, Derived, InPlace, JobKind, RecoveredTable, Table, TableDef, Versions};
+use weft_contract::{
+    Blind, Bulk, BulkReplace, Derived, InPlace, JobKind, Ordered, RecoveredTable, Table, TableDef, Versions,
+};
 use weft_env::File;
 use weft_format::{Error, FileId, Result};
 use weft_kernel::fault::Fault;
@@ -44,6 +46,10 @@ impl Table for Store {
     }
 
     fn in_place(&self) -> Option<&dyn InPlace> {
+        Some(self)
+    }
+
+    fn ordered(&self) -> Option<&dyn Ordered> {
         Some(self)
     }
 

@@ -13,7 +13,7 @@
 //! | `pool` | nodes in memory, within the budget of the cache |
 //! | `store`, `tree` | a table; from the root to a leaf |
 //! | `reshape` | splits and merges, each one record |
-//! | `write`, `undo`, `read`, `scan` | commits come in, what rows were, rows by key and by range |
+//! | `write`, `undo`, `read`, `ordered`, `scan` | commits come in, what rows were, rows by key and by range |
 //! | `bulk`, `loads`, `sweep` | rows that come before their commit is known, and those whose commit never came |
 //! | `maintain`, `space` | changed pages are written, free ones used again |
 //! | `redo`, `check` | what the log says of pages at an opening; tests |
@@ -36,6 +36,7 @@ mod maintain;
 mod method;
 mod node;
 mod options;
+mod ordered;
 mod pool;
 mod read;
 mod redo;

@@ -6,12 +6,13 @@
 //!          are promised to be kept · a column is added or dropped
 //!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check ·
-//!          the versions of a random period (of a table that gives them out) · the same of an engine that follows this
+//!          ranges of keys · the versions of a random period (of a table that gives them out) · the same of an engine that follows this
 //!          one
 //! ```
 
 mod columns;
 mod followed;
+mod ordered;
 mod replaced;
 mod versions;
 
@@ -336,6 +337,7 @@ impl Suite {
         if self.random.below(4) == 0 {
             let view = txn.view(&table).expect("it is kept");
             self.look_at(&table, view, &state);
+            self.look_at_ranges(&table, &txn, &state);
         }
         if self.random.below(10) == 0 {
             txn.rollback();
@@ -434,6 +436,7 @@ impl Suite {
             state.insert(key.clone(), row.clone());
         }
         self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
+        self.look_at_ranges(&table, &txn, &state);
         if self.random.below(5) == 0 {
             txn.rollback();
             return;
@@ -471,6 +474,7 @@ impl Suite {
         let table = txn.table(TABLE).expect("was there");
         let state = self.model.rows(txn.read_ts());
         self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
+        self.look_at_ranges(&table, txn, &state);
         let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
         for key in keys {
             self.look_at_key(&table, txn.read_ts(), &key);

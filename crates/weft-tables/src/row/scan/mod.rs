@@ -8,7 +8,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `range` | which keys rows may have that satisfy the predicates |
 //! | `pieces` | the range in pieces, and the partitions that take them |
 //!
 //! 1. A scan goes on at a key, not at a page: what was split or joined meanwhile is read once.
@@ -17,6 +16,5 @@
 //! Concurrency: a leaf is latched while its rows are copied.
 
 mod pieces;
-mod range;
 
 pub(super) use pieces::{start, start_sample};

@@ -11,14 +11,13 @@ use weft_contract::{LOCATION, LayerScan, Partition, Sample, ScanMetrics, ScanOut
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::summary::spread;
-use weft_format::{Error, RecordNo, Result, RowCodec, Schema, Timestamp};
+use weft_format::{Error, KeyRange, RecordNo, Result, RowCodec, Schema, Timestamp};
 
 use super::super::loads::{load_of, read_payload};
 use super::super::node::Cell;
 use super::super::pool::Page;
 use super::super::store::Store;
 use super::super::tree::Seek;
-use super::range::KeyRange;
 
 /// A partition finds so many pieces, about.
 const PIECES: usize = 4;

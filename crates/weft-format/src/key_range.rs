@@ -1,12 +1,21 @@
 //! The keys that rows may have which satisfy some predicates.
+//!
+//! ```text
+//!   key (a, b):   a = 7 AND b >= 3      from (7, 3), below what is behind all (7, ..)
+//!                 b >= 3                all keys
+//! ```
+//!
+//! The ends are bytes that keys compare with; they need not be keys. No key is a prefix of another.
 
-use weft_format::{CompareOp, KeyCodec, Predicate, Schema, Value, ValueRef};
+use crate::{CompareOp, KeyCodec, Predicate, Schema, Value, ValueRef};
 
 /// Keys from one on, and below another, if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KeyRange {
-    pub(super) from: Vec<u8>,
-    pub(super) to: Option<Vec<u8>>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The first key is at or behind it.
+    pub from: Vec<u8>,
+    /// All keys are before it; none: it has no end.
+    pub to: Option<Vec<u8>>,
 }
 
 /// The first string that is above all that begin with this one; none: there is none.
@@ -29,7 +38,7 @@ fn compared(predicates: &[Predicate], column: usize, op: CompareOp) -> impl Iter
 
 impl KeyRange {
     /// All keys whose rows may satisfy a conjunction.
-    pub(super) fn new(schema: &Schema, keys: &KeyCodec, predicates: &[Predicate]) -> KeyRange {
+    pub fn new(schema: &Schema, keys: &KeyCodec, predicates: &[Predicate]) -> KeyRange {
         let mut equal: Vec<ValueRef<'_>> = Vec::new();
         for &column in &schema.key {
             match compared(predicates, column, CompareOp::Eq).next() {
@@ -49,8 +58,26 @@ impl KeyRange {
         range
     }
 
-    /// Whether no key is in it.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether a key is in it.
+    pub fn has(&self, key: &[u8]) -> bool {
+        key >= self.from.as_slice() && self.to.as_ref().is_none_or(|to| key < to.as_slice())
+    }
+
+    /// What of it is behind a key.
+    pub fn behind(self, key: &[u8]) -> KeyRange {
+        // Nothing lies between a key and this.
+        let next = [key, &[0]].concat();
+        KeyRange { from: self.from.max(next), to: self.to }
+    }
+
+    /// What of it is before a key.
+    pub fn before(self, key: &[u8]) -> KeyRange {
+        let to = self.to.into_iter().chain([key.to_vec()]).min();
+        KeyRange { from: self.from, to }
+    }
+
+    /// Whether no key can be in it.
+    pub fn is_empty(&self) -> bool {
         self.to.as_ref().is_some_and(|to| *to <= self.from)
     }
 }
@@ -58,7 +85,7 @@ impl KeyRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_format::{Column, DataType};
+    use crate::{Column, DataType};
 
     #[test]
     fn conditions_on_the_first_columns_of_the_key_bound_it() {
@@ -69,7 +96,7 @@ mod tests {
         let key = |b: i64, a: i64| keys.encode([ValueRef::Int(b), ValueRef::Int(a)]);
         let has = |predicates: &[Predicate], b, a| {
             let range = KeyRange::new(&schema, &keys, predicates);
-            *key(b, a) >= *range.from && range.to.is_none_or(|to| key(b, a) < to)
+            range.has(&key(b, a))
         };
         let of_b = [is(1, CompareOp::Eq, 7)];
         assert_eq!(
@@ -84,5 +111,20 @@ mod tests {
         let of_a = [is(0, CompareOp::Eq, 7), is(2, CompareOp::Lt, 0)];
         assert_eq!(KeyRange::new(&schema, &keys, &of_a), KeyRange { from: Vec::new(), to: None });
         assert!(KeyRange::new(&schema, &keys, &[is(1, CompareOp::Gt, 5), is(1, CompareOp::Lt, 5)]).is_empty());
+    }
+
+    #[test]
+    fn what_is_behind_a_key_and_before_it_lacks_the_key() {
+        let column = Column { name: "a".into(), data_type: DataType::Text, not_null: true };
+        let schema = Schema::new(vec![column], vec![0]);
+        let keys = KeyCodec::new(&schema);
+        let texts = ["", "\0", "a", "a\0", "aa", "b"].map(|text| keys.encode([ValueRef::Text(text)]));
+        for (at, key) in texts.iter().enumerate() {
+            for (other, found) in texts.iter().enumerate() {
+                assert_eq!(KeyRange::default().behind(key).has(found), other > at);
+                assert_eq!(KeyRange::default().before(key).has(found), other < at);
+            }
+        }
+        assert!(KeyRange::default().behind(&texts[2]).before(&texts[2]).is_empty());
     }
 }

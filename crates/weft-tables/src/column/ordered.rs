@@ -1,0 +1,245 @@
+//! Rows by a range of keys, as many as are wanted: what the row tables and the column tables have is merged, key by key.
+//!
+//! ```text
+//!   row table 9   d f'          heads  d           one version of d: is it seen?
+//!   t12-5 [a..f]  e f                  e           two of f: looked for as a point read does
+//!   t12-9 [g..z]                       not opened before the merge comes to g
+//! ```
+//!
+//! 1. A part is opened when no head that was not given out comes before its first key (from the other end: its last).
+//!    So of disjoint parts only those are read that have rows of the answer.
+//! 2. A key of which one version is found here has no other that the snapshot could see: every row table and every part
+//!    whose keys reach as far is among the heads, but for those that are newer than the snapshot.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use weft_contract::{Direction, Ordered, OrderedRows, Wanted};
+use weft_format::{KeyRange, Result, RowCodec, Timestamp};
+
+use super::layout::{Layout, Site};
+use super::part::Part;
+use super::row_table::{Place, RowTable, Versions};
+use super::store::Store;
+
+impl Ordered for Store {
+    fn read_first(&self, codec: &RowCodec, wanted: Wanted<'_>, rows: &mut OrderedRows) -> Result<bool> {
+        self.given_up.check(wanted.read_ts)?;
+        let layout = self.layout();
+        layout.check_snapshot(wanted.read_ts)?;
+        let mut walk = Walk::new(&layout, &wanted)?;
+        let target = rows.len() + wanted.limit;
+        while let Some((key, site)) = walk.next()? {
+            if rows.len() >= target {
+                return Ok(true);
+            }
+            self.put_values(&site, codec, &key, wanted.columns, &mut rows.values)?;
+            rows.keys.push(key);
+        }
+        Ok(false)
+    }
+}
+
+/// Where the next version of a source lies.
+enum Source<'a> {
+    Rows {
+        table: &'a Arc<RowTable>,
+        versions: Versions<'a>,
+        place: Place,
+    },
+    /// The positions that are left, the next one at the end of the walk's direction.
+    Part {
+        part: &'a Arc<Part>,
+        left: Range<u32>,
+        position: u32,
+    },
+}
+
+/// A source, and the key of its next version.
+struct Head<'a> {
+    key: Vec<u8>,
+    source: Source<'a>,
+}
+
+/// The versions of a range by key.
+struct Walk<'a> {
+    layout: &'a Layout,
+    range: &'a KeyRange,
+    direction: Direction,
+    read_ts: Timestamp,
+    heads: Vec<Head<'a>>,
+    /// Parts by lowest key that are not open and may have keys of the range (ordered 1).
+    closed: Range<usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(layout: &'a Layout, wanted: &Wanted<'a>) -> Result<Walk<'a>> {
+        let Wanted { range, direction, read_ts, .. } = *wanted;
+        let parts = &layout.columns.parts;
+        let below = |end: &Vec<u8>| parts.partition_point(|part| part.key_min() < end.as_slice());
+        let end = range.to.as_ref().map_or(parts.len(), below);
+        let closed = match direction {
+            Direction::Forward => below(&range.from).min(end)..end,
+            Direction::Backward => 0..end,
+        };
+        let mut walk = Walk { layout, range, direction, read_ts, heads: Vec::new(), closed };
+        for table in layout.row_tables().filter(|table| table.from <= read_ts) {
+            walk.open_rows(table);
+        }
+        if direction == Direction::Forward {
+            for part in layout.columns.covering(&range.from).filter(|part| part.key_min() < range.from.as_slice()) {
+                walk.open_part(part)?;
+            }
+        }
+        Ok(walk)
+    }
+
+    fn open_rows(&mut self, table: &'a Arc<RowTable>) {
+        let mut versions = table.versions_between(&self.range.from, self.range.to.as_deref());
+        if let Some((key, place)) = next_version(&mut versions, self.direction, self.range) {
+            self.heads.push(Head { key, source: Source::Rows { table, versions, place } });
+        }
+    }
+
+    fn open_part(&mut self, part: &'a Arc<Part>) -> Result<()> {
+        if part.insert_ts_min() > self.read_ts {
+            return Ok(());
+        }
+        let first = match &self.range.from {
+            from if part.key_min() >= from.as_slice() => 0,
+            from => part.table.first_from(part.cache(), from)?,
+        };
+        let end = match &self.range.to {
+            Some(to) if part.key_max() >= to.as_slice() => part.table.first_from(part.cache(), to)?,
+            _ => part.row_count(),
+        };
+        let mut left = first..end;
+        if let Some(position) = next_position(&mut left, self.direction) {
+            let key = part.table.key(part.cache(), position)?;
+            assert!(self.range.has(&key), "rows of a part are ordered by key (part 1)");
+            self.heads.push(Head { key, source: Source::Part { part, left, position } });
+        }
+        Ok(())
+    }
+
+    /// The place of the head that comes first, after parts were opened that may come before it (ordered 1).
+    fn first(&mut self) -> Result<Option<usize>> {
+        loop {
+            let is_before = |a: &Head<'_>, b: &Head<'_>| self.direction.is_before(&a.key, &b.key);
+            let places = 0..self.heads.len();
+            let first = places.reduce(|a, b| if is_before(&self.heads[b], &self.heads[a]) { b } else { a });
+            let key = first.map(|first| self.heads[first].key.as_slice());
+            let Some(part) = self.due(key) else { return Ok(first) };
+            match self.direction {
+                Direction::Forward => self.closed.start += 1,
+                Direction::Backward => self.closed.end -= 1,
+            }
+            self.open_part(part)?;
+        }
+    }
+
+    /// The next closed part, when it may have a key that comes before `key`, or it.
+    fn due(&self, key: Option<&[u8]>) -> Option<&'a Arc<Part>> {
+        let columns = &self.layout.columns;
+        let (at, is_due) = match self.direction {
+            Direction::Forward => {
+                let at = self.closed.clone().next()?;
+                (at, key.is_none_or(|key| columns.parts[at].key_min() <= key))
+            }
+            Direction::Backward => {
+                let at = self.closed.clone().next_back()?;
+                let reach = columns.reach_of(at);
+                (at, reach >= self.range.from.as_slice() && key.is_none_or(|key| reach >= key))
+            }
+        };
+        is_due.then(|| &columns.parts[at])
+    }
+
+    /// The next row that the snapshot sees.
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Site<'a>)>> {
+        while let Some(first) = self.first()? {
+            let (key, site) = self.take(first)?;
+            let mut versions = 1;
+            while let Some(again) = self.heads.iter().position(|head| head.key == key) {
+                self.take(again)?;
+                versions += 1;
+            }
+            let seen = match versions {
+                1 => is_seen(&site, self.read_ts)?.then_some(site),
+                _ => self.layout.find(&key, self.read_ts)?,
+            };
+            if let Some(site) = seen {
+                return Ok(Some((key, site)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a head; its source goes on, or ends.
+    fn take(&mut self, at: usize) -> Result<(Vec<u8>, Site<'a>)> {
+        let head = &mut self.heads[at];
+        let (site, next) = match &mut head.source {
+            Source::Rows { table, versions, place } => {
+                let site = Site::Row(table, place.clone());
+                let next = next_version(versions, self.direction, self.range);
+                let key = next.map(|(key, next)| {
+                    *place = next;
+                    key
+                });
+                (site, key)
+            }
+            Source::Part { part, left, position } => {
+                let (part, site) = (*part, Site::Column(part, *position));
+                let next = next_position(left, self.direction);
+                let key = next.map(|next| {
+                    *position = next;
+                    part.table.key(part.cache(), next)
+                });
+                (site, key.transpose()?)
+            }
+        };
+        match next {
+            Some(key) => {
+                debug_assert!(!self.direction.is_before(&key, &head.key), "a source goes one way");
+                Ok((std::mem::replace(&mut head.key, key), site))
+            }
+            None => Ok((self.heads.swap_remove(at).key, site)),
+        }
+    }
+}
+
+/// The next version of a row table whose key is in a range.
+fn next_version(versions: &mut Versions<'_>, direction: Direction, range: &KeyRange) -> Option<(Vec<u8>, Place)> {
+    loop {
+        let entry = match direction {
+            Direction::Forward => versions.next(),
+            Direction::Backward => versions.next_back(),
+        }?;
+        // The bounds of the skip list are of keys with their timestamps: the version of a key may lie behind the bound
+        // that the key lies before.
+        if range.has(entry.key().key()) {
+            return Some((entry.key().key().to_vec(), entry.value().clone()));
+        }
+    }
+}
+
+fn next_position(left: &mut Range<u32>, direction: Direction) -> Option<u32> {
+    match direction {
+        Direction::Forward => left.next(),
+        Direction::Backward => left.next_back(),
+    }
+}
+
+/// Whether a snapshot sees a version that is the only one of its key (ordered 2).
+fn is_seen(site: &Site<'_>, read_ts: Timestamp) -> Result<bool> {
+    match site {
+        Site::Row(_, place) => {
+            let (began, ended) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
+            Ok(began <= read_ts && (ended > read_ts || ended == Timestamp::MAX))
+        }
+        Site::Column(part, position) => {
+            let is_there = part.insert_ts_max() <= read_ts || part.insert_ts(*position)? <= read_ts;
+            Ok(is_there && !part.marks.is_dead_at(*position, read_ts))
+        }
+    }
+}
