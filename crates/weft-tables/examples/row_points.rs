@@ -6,7 +6,6 @@
 #![allow(clippy::disallowed_methods, reason = "a program that measures uses the system's clock and threads")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
@@ -148,61 +147,82 @@ fn cpu_us() -> f64 {
     (ticks(11) + ticks(12)) * 1e4
 }
 
+/// What a kind of work came to, as of the moment when its clients had ended.
+struct Measured {
+    /// Of each piece of work, ascending.
+    nanos: Vec<u32>,
+    seconds: f64,
+    counted: [u64; 4],
+    cpu_us: f64,
+    /// Of one of the scans that went on beside it.
+    scan_ms: Option<f64>,
+}
+
+/// Scans until the time is over; milliseconds of one. The last one ends when the clients have ended already.
+fn scan_beside(setting: &Setting, start: Instant) -> f64 {
+    let (mut numbers, mut scans) = (Numbers(99), 0_u32);
+    while start.elapsed() < setting.time || scans == 0 {
+        scan(&setting.engine, setting.rows, &mut numbers).expect("it scans");
+        scans += 1;
+    }
+    start.elapsed().as_secs_f64() * 1e3 / f64::from(scans)
+}
+
+/// One client until the time is over; nanoseconds of each piece of work.
+fn work_as(setting: &Setting, work: &str, client: u64, start: Instant) -> Vec<u32> {
+    let Setting { engine, rows, time } = setting;
+    let (mut numbers, mut values, mut took) = (Numbers(client + 1), Vec::new(), Vec::new());
+    let mut last = Instant::now();
+    while start.elapsed() < *time {
+        let id = numbers.below(*rows);
+        match work {
+            "read" => read(engine, id, &mut values),
+            "update" => update(engine, id),
+            "delete" => delete(engine, id),
+            _ => mix(engine, *rows, &mut numbers, &mut values),
+        }
+        .expect("it is done");
+        let now = Instant::now();
+        took.push((now - last).as_nanos().min(u128::from(u32::MAX)) as u32);
+        last = now;
+    }
+    took
+}
+
+fn run(setting: &Setting, work: &str, clients: u64) -> Measured {
+    let (before, cpu_before, start) = (counted(), cpu_us(), Instant::now());
+    std::thread::scope(|scope| {
+        let scans = (work == "scanned").then(|| scope.spawn(|| scan_beside(setting, start)));
+        let client = |client: u64| scope.spawn(move || work_as(setting, work, client, start));
+        let threads: Vec<_> = (0..clients).map(client).collect();
+        let mut nanos: Vec<u32> = threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect();
+        let (seconds, after, cpu_us) = (start.elapsed().as_secs_f64(), counted(), cpu_us() - cpu_before);
+        nanos.sort_unstable();
+        let counted = std::array::from_fn(|n| after[n] - before[n]);
+        let scan_ms = scans.map(|thread| thread.join().expect("it ends"));
+        Measured { nanos, seconds, counted, cpu_us, scan_ms }
+    })
+}
+
 /// One kind of work by some clients; the median and the tail of what it takes, beside the rate.
 fn measure(setting: &Setting, work: &str, clients: u64) {
-    let Setting { engine, rows, time } = setting;
-    let (engine, rows) = (engine, *rows);
-    let (before, cpu_before, start, scans) = (counted(), cpu_us(), Instant::now(), AtomicU64::new(0));
-    let mut nanos: Vec<u32> = std::thread::scope(|scope| {
-        if work == "scanned" {
-            scope.spawn(|| {
-                let mut numbers = Numbers(99);
-                while start.elapsed() < *time {
-                    scan(engine, rows, &mut numbers).expect("it scans");
-                    scans.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let body = |client: u64| {
-            let (mut numbers, mut values, mut took) = (Numbers(client + 1), Vec::new(), Vec::new());
-            let mut last = Instant::now();
-            while start.elapsed() < *time {
-                let id = numbers.below(rows);
-                match work {
-                    "read" => read(engine, id, &mut values),
-                    "update" => update(engine, id),
-                    "delete" => delete(engine, id),
-                    _ => mix(engine, rows, &mut numbers, &mut values),
-                }
-                .expect("it is done");
-                let now = Instant::now();
-                took.push((now - last).as_nanos().min(u128::from(u32::MAX)) as u32);
-                last = now;
-            }
-            took
-        };
-        let threads: Vec<_> = (0..clients).map(|client| scope.spawn(move || body(client))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect()
-    });
-    let (done, seconds) = (nanos.len() as u64, start.elapsed().as_secs_f64());
-    nanos.sort_unstable();
-    let at = |part: f64| f64::from(nanos[((done - 1) as f64 * part) as usize]) / 1e3;
-    let (after, cpu_us) = (counted(), (cpu_us() - cpu_before) / done as f64);
-    let per = |n: usize| (after[n] - before[n]) as f64 / done as f64;
+    let Measured { nanos, seconds, counted, cpu_us, scan_ms } = run(setting, work, clients);
+    let done = nanos.len() as f64;
+    let at = |part: f64| f64::from(nanos[((done - 1.0) * part) as usize]) / 1e3;
+    let per = |n: usize| counted[n] as f64 / done;
     println!(
-        "{work:>7} {clients} clients {:>9.0}/s  p50 {:>7.1} p99 {:>8.1} µs  of each: {cpu_us:>6.1} µs of processors, \
+        "{work:>7} {clients} clients {:>9.0}/s  p50 {:>7.1} p99 {:>8.1} µs  of each: {:>6.1} µs of processors, \
          {:>5.2} reads {:>6.1} KB, {:>5.2} writes {:>6.1} KB",
-        done as f64 / seconds,
+        done / seconds,
         at(0.5),
         at(0.99),
+        cpu_us / done,
         per(2),
         per(0) / 1024.0,
         per(3),
         per(1) / 1024.0
     );
-    if work == "scanned" {
-        println!("        a scan {:.1} ms", seconds * 1e3 / scans.load(Ordering::Relaxed).max(1) as f64);
-    }
+    scan_ms.iter().for_each(|scan_ms| println!("        a scan {scan_ms:.1} ms"));
 }
 
 fn main() {
