@@ -42,7 +42,7 @@ pub use abilities::{
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
-pub use ordered::{Direction, Ordered, OrderedRows, Wanted};
+pub use ordered::{Direction, LOOKS_MAX, ORDERED_BYTES_MAX, Ordered, OrderedRows, Wanted};
 pub use replaced::Replaced;
 pub use scan::{
     ExprTest, FieldTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, Period, ReadView, SINCE, Sample,

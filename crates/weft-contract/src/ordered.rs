@@ -53,6 +53,17 @@ impl OrderedRows {
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
+
+    /// The memory of the values from one on, about, bytes.
+    pub fn bytes_from(&self, value: usize) -> usize {
+        let heap = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Array(array) => array.as_bytes().len(),
+            _ => 0,
+        };
+        self.values[value..].iter().map(|value| heap(value) + size_of::<Value>()).sum()
+    }
 }
 
 /// The rows that are wanted of a range of keys.
@@ -70,9 +81,15 @@ pub struct Wanted<'a> {
     pub columns: &'a [usize],
 }
 
+/// How far one call goes, whatever is wanted: it looks at so many versions beside the rows that it gives,
+pub const LOOKS_MAX: usize = 4096;
+/// and gives so many bytes, about, and the row that goes beyond.
+pub const ORDERED_BYTES_MAX: usize = 1 << 20;
+
 /// Gives out rows by their keys, from any key on.
 pub trait Ordered: Send + Sync {
-    /// Adds the first rows of a range; true: there may be more. What it costs follows from how many rows it gives and
-    /// how many versions lie between them, never from the size of the table. Own writes are the caller's business.
-    fn read_first(&self, codec: &RowCodec, wanted: Wanted<'_>, rows: &mut OrderedRows) -> Result<bool>;
+    /// Adds the first rows of a range: as many as are wanted, or fewer, even none, where the call has gone far enough.
+    /// Returns the last key that it looked at, behind which the range goes on; none: there is no more of it. What a
+    /// call costs does not grow with the table. Own writes are the caller's business.
+    fn read_first(&self, codec: &RowCodec, wanted: Wanted<'_>, rows: &mut OrderedRows) -> Result<Option<Vec<u8>>>;
 }

@@ -51,6 +51,10 @@ impl KeyRange {
         let Some(&next) = schema.key.get(equal.len()) else { return range };
         let key_of = |value: &Value| keys.encode_first(equal.iter().copied().chain([value.as_ref()]));
         let of = |op| compared(predicates, next, op).filter(|value| !matches!(value, Value::Null)).map(key_of);
+        if of(CompareOp::Gt).any(|key| behind(key).is_none()) {
+            // More than the greatest value there is.
+            return KeyRange { from: Vec::new(), to: Some(Vec::new()) };
+        }
         let least = of(CompareOp::Gt).filter_map(behind).chain(of(CompareOp::GtEq)).max();
         range.from = least.into_iter().chain([range.from]).max().unwrap_or_default();
         let most = of(CompareOp::Lt).chain(of(CompareOp::LtEq).filter_map(behind)).min();
@@ -111,6 +115,34 @@ mod tests {
         let of_a = [is(0, CompareOp::Eq, 7), is(2, CompareOp::Lt, 0)];
         assert_eq!(KeyRange::new(&schema, &keys, &of_a), KeyRange { from: Vec::new(), to: None });
         assert!(KeyRange::new(&schema, &keys, &[is(1, CompareOp::Gt, 5), is(1, CompareOp::Lt, 5)]).is_empty());
+    }
+
+    #[test]
+    fn the_ends_of_a_type_bound_as_any_value() {
+        let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
+        let schema = Schema::new(vec![column("a", DataType::SmallInt), column("b", DataType::Integer)], vec![0, 1]);
+        let keys = KeyCodec::new(&schema);
+        let (least, most) = ([i16::MIN.into(), i32::MIN.into()], [i16::MAX.into(), i32::MAX.into()]);
+        let values = |column: usize| [least[column], least[column] + 1, 0, most[column] - 1, most[column]];
+        let ops = [CompareOp::Lt, CompareOp::LtEq, CompareOp::Gt, CompareOp::GtEq, CompareOp::Eq];
+        let mut tried = 0;
+        for first in values(0) {
+            for (op, end) in ops.into_iter().flat_map(|op| values(1).map(|end| (op, end))) {
+                let of = |column, op, value: i64| Predicate::Compare { column, op, value: Value::Int(value) };
+                for predicates in [vec![of(0, CompareOp::Eq, first), of(1, op, end)], vec![of(0, op, first)]] {
+                    let range = KeyRange::new(&schema, &keys, &predicates);
+                    for (a, b) in values(0).into_iter().flat_map(|a| values(1).map(|b| (a, b))) {
+                        let row = [a, b];
+                        let matches = |predicate: &Predicate| predicate.matches(ValueRef::Int(row[predicate.column()]));
+                        let key = keys.encode(row.map(ValueRef::Int));
+                        let is_wanted = predicates.iter().all(matches);
+                        assert_eq!(!range.is_empty() && range.has(&key), is_wanted, "{row:?} of {predicates:?}");
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(tried, 5 * 25 * 2 * 25);
     }
 
     #[test]

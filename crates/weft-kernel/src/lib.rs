@@ -73,6 +73,6 @@ pub use services::Services;
 pub use term::{newest_writer, writer_is_present, writer_of};
 pub use timeline::Horizon;
 pub use txn::{
-    Acknowledge, ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, RowRange,
-    SequenceValues, SessionLocks, Transaction,
+    Acknowledge, ChangedRows, DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, RangeRows,
+    RowRange, SequenceValues, SessionLocks, Transaction,
 };

@@ -12,6 +12,8 @@ mod field_cast_tests;
 mod fixture;
 #[path = "sessions/index_tests.rs"]
 mod index_tests;
+#[path = "sessions/range_tests.rs"]
+mod range_tests;
 #[path = "sessions/snapshot_tests.rs"]
 mod snapshot_tests;
 #[path = "sessions/template_tests.rs"]

@@ -19,6 +19,7 @@ mod given_up;
 pub mod lineage;
 mod loading;
 pub mod row;
+mod taking;
 pub mod testing;
 pub mod waits;
 

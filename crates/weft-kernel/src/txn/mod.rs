@@ -61,7 +61,7 @@ pub use level::IsolationLevel;
 pub use objects::DdlSince;
 pub use opened::Engine;
 pub use past::PastSnapshot;
-pub use ranges::RowRange;
+pub use ranges::{RangeRows, RowRange};
 pub use reads::ReadSet;
 pub use sequences::{NumberTaker, SequenceValues};
 pub use session_locks::SessionLocks;

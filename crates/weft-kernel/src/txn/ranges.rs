@@ -4,12 +4,14 @@
 //!   table   3  5  7  9 ..        own   4, 5 changed, 7 deleted        limit 3      3  4  5 (own)
 //! ```
 //!
-//! 1. The table is asked for as many rows as are wanted; what it gives covers the range up to its last key, or all of
-//!    it. Own rows within that are put between; those behind it are not looked at yet.
+//! 1. The table is asked for some rows; what it gives covers the range up to the key that it says, or all of it. Own
+//!    rows within that are put between; those behind it are not looked at yet.
 
+use std::iter::Peekable;
 use std::ops::Bound;
+use std::sync::Arc;
 
-use weft_contract::{Direction, NoteReads, Ordered, OrderedRows, TableWrites, Wanted};
+use weft_contract::{Direction, NoteReads, OrderedRows, Staged, TableWrites, Wanted};
 use weft_format::{KeyRange, Predicate, Result, Value};
 
 use super::transaction::Transaction;
@@ -24,16 +26,29 @@ pub struct RowRange<'a> {
     pub direction: Direction,
     /// Behind this key.
     pub after: Option<&'a [u8]>,
-    /// At most so many rows.
+    /// At most so many rows; one at least.
     pub limit: usize,
     /// Ordinals of the columns that are wanted.
     pub columns: &'a [usize],
 }
 
+/// Some rows of a range.
+#[derive(Debug, Default)]
+pub struct RangeRows {
+    /// Perhaps none, though the range goes on.
+    pub rows: OrderedRows,
+    /// The range goes on behind this key; none: it has ended.
+    pub behind: Option<Vec<u8>>,
+}
+
+/// Own writes to a range, in the order of the walk.
+type Own<'a> = Peekable<Box<dyn Iterator<Item = (&'a Arc<[u8]>, &'a Staged)> + 'a>>;
+
 impl Transaction {
-    /// The first rows of a range of keys; true: there may be more. None when the table gives out no rows by the order of
-    /// their keys, or has files of this transaction that are not attached yet.
-    pub fn range_rows(&self, t: &TableRef, range: RowRange<'_>) -> Result<Option<(OrderedRows, bool)>> {
+    /// The first rows of a range of keys. None when the table gives out no rows by the order of their keys, or has files
+    /// of this transaction that are not attached yet.
+    pub fn range_rows(&self, t: &TableRef, range: RowRange<'_>) -> Result<Option<RangeRows>> {
+        assert!(range.limit > 0, "who asks wants a row at least");
         self.check_kept(t)?;
         let Some(ordered) = t.table.ordered().filter(|_| !self.has_files(t)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
@@ -43,115 +58,76 @@ impl Transaction {
         if let Some(after) = range.after {
             keys = range.direction.rest(keys, after);
         }
-        let own = self.shown_writes(t).map(|writes| &**writes).filter(|writes| has_some(writes, &keys));
-        let mut rows = OrderedRows::default();
-        let more = match own {
-            None => self.read_first(t, ordered, &keys, range, &mut rows)?,
-            Some(own) => self.read_beside(t, ordered, (keys, own), range, &mut rows)?,
-        };
-        assert!(rows.len() <= range.limit, "no more rows are given than were wanted");
-        assert!(rows.values.len() == rows.len() * range.columns.len(), "each row has a value of each column");
-        Ok(Some((rows, more)))
-    }
-
-    fn read_first(
-        &self,
-        t: &TableRef,
-        ordered: &dyn Ordered,
-        keys: &KeyRange,
-        range: RowRange<'_>,
-        rows: &mut OrderedRows,
-    ) -> Result<bool> {
+        if keys.is_empty() {
+            return Ok(Some(RangeRows::default()));
+        }
         let RowRange { direction, limit, columns, .. } = range;
-        if keys.is_empty() || limit == 0 {
-            return Ok(!keys.is_empty());
-        }
-        let wanted = Wanted { range: keys, direction, limit, read_ts: self.read_ts, columns };
-        ordered.read_first(&t.codec, wanted, rows)
-    }
-
-    /// The same with own rows between (ranges 1).
-    fn read_beside(
-        &self,
-        t: &TableRef,
-        ordered: &dyn Ordered,
-        (mut keys, own): (KeyRange, &TableWrites),
-        range: RowRange<'_>,
-        rows: &mut OrderedRows,
-    ) -> Result<bool> {
-        loop {
-            let mut found = OrderedRows::default();
-            let limit = range.limit - rows.len();
-            let more = self.read_first(t, ordered, &keys, RowRange { limit, ..range }, &mut found)?;
-            let last = found.keys.last().cloned().filter(|_| more);
-            let rest = last.as_ref().map(|last| range.direction.rest(keys.clone(), last));
-            let covered = match (&last, range.direction) {
-                (None, _) => keys.clone(),
-                (Some(last), Direction::Forward) => KeyRange { to: Some([last, &[0][..]].concat()), ..keys.clone() },
-                (Some(last), Direction::Backward) => KeyRange { from: last.clone(), ..keys.clone() },
-            };
-            merge(t, found, (own, &covered), range, rows);
-            if rows.len() >= range.limit {
-                let more = rows.len() > range.limit || rest.is_some_and(|rest| !rest.is_empty());
-                rows.keys.truncate(range.limit);
-                rows.values.truncate(range.limit * range.columns.len());
-                return Ok(more);
-            }
-            match rest {
-                Some(rest) => keys = rest,
-                None => return Ok(false),
+        let wanted = Wanted { range: &keys, direction, limit, read_ts: self.read_ts, columns };
+        let mut found = OrderedRows::default();
+        let mut behind = ordered.read_first(&t.codec, wanted, &mut found)?;
+        let covered = match (&behind, direction) {
+            (None, _) => keys.clone(),
+            (Some(last), Direction::Forward) => KeyRange { to: Some([last, &[0][..]].concat()), ..keys.clone() },
+            (Some(last), Direction::Backward) => KeyRange { from: last.clone(), ..keys.clone() },
+        };
+        let mut rows = found;
+        if let Some(mut own) = self.shown_writes(t).and_then(|writes| own_of(writes, &covered, direction)) {
+            rows = merge(t, rows, &mut own, range);
+            if rows.len() == limit {
+                behind = rows.keys.last().cloned();
             }
         }
+        assert!(rows.len() <= limit, "no more rows are given than were wanted");
+        assert!(rows.values.len() == rows.len() * columns.len(), "each row has a value of each column");
+        Ok(Some(RangeRows { rows, behind }))
     }
 }
 
-/// The bounds of a range, as maps take them.
-fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    (Bound::Included(range.from.as_slice()), range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
+/// Own writes to a range; none: there is none.
+fn own_of<'a>(writes: &'a TableWrites, range: &KeyRange, direction: Direction) -> Option<Own<'a>> {
+    let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let found = writes.rows.range::<[u8], _>((Bound::Included(range.from.as_slice()), to));
+    let found: Box<dyn Iterator<Item = _>> = match direction {
+        Direction::Forward => Box::new(found),
+        Direction::Backward => Box::new(found.rev()),
+    };
+    let mut found = found.peekable();
+    found.peek().is_some().then_some(found)
 }
 
-/// Whether something of a range was written.
-fn has_some(writes: &TableWrites, range: &KeyRange) -> bool {
-    !range.is_empty() && writes.rows.range::<[u8], _>(bounds(range)).next().is_some()
-}
-
-/// Adds rows of a table and own ones of the range that these cover, by key; an own row hides that of its key.
-fn merge(
-    t: &TableRef,
-    found: OrderedRows,
-    (own, covered): (&TableWrites, &KeyRange),
-    range: RowRange<'_>,
-    rows: &mut OrderedRows,
-) {
-    let RowRange { direction, columns, .. } = range;
-    if covered.is_empty() {
-        return;
-    }
-    let staged = own.rows.range::<[u8], _>(bounds(covered));
-    let mut staged: Vec<_> = staged.collect();
-    // The next one is the last.
-    if direction == Direction::Forward {
-        staged.reverse();
-    }
-    let put_own = |rows: &mut OrderedRows, key: &[u8], row: &[u8]| {
-        rows.keys.push(key.to_vec());
-        rows.values.extend(columns.iter().map(|&column| t.codec.get(row, column).to_value()));
+/// The first rows of those of a table and own ones of the range that these cover; an own row hides that of its key.
+fn merge(t: &TableRef, found: OrderedRows, own: &mut Own<'_>, range: RowRange<'_>) -> OrderedRows {
+    let RowRange { direction, columns, limit, .. } = range;
+    let mut rows = OrderedRows::default();
+    let put_own = |rows: &mut OrderedRows, (key, staged): (&Arc<[u8]>, &Staged)| {
+        if let Some(row) = &staged.row {
+            rows.keys.push(key.to_vec());
+            rows.values.extend(columns.iter().map(|&column| t.codec.get(row, column).to_value()));
+        }
     };
     let mut values = found.values.into_iter();
     for key in found.keys {
-        while let Some((own_key, own)) = staged.pop_if(|(own_key, _)| direction.is_before(own_key, &key)) {
-            own.row.iter().for_each(|row| put_own(rows, own_key, row));
+        while rows.len() < limit
+            && let Some(before) = own.next_if(|(own_key, _)| direction.is_before(own_key, &key))
+        {
+            put_own(&mut rows, before);
+        }
+        if rows.len() == limit {
+            return rows;
         }
         let stored: Vec<Value> = values.by_ref().take(columns.len()).collect();
-        match staged.pop_if(|(own_key, _)| ***own_key == *key) {
-            Some((own_key, own)) => own.row.iter().for_each(|row| put_own(rows, own_key, row)),
+        match own.next_if(|(own_key, _)| ***own_key == *key) {
+            Some(own) => put_own(&mut rows, own),
             None => {
                 rows.keys.push(key);
                 rows.values.extend(stored);
             }
         }
     }
-    while let Some((own_key, own)) = staged.pop() {
-        own.row.iter().for_each(|row| put_own(rows, own_key, row));
+    while rows.len() < limit
+        && let Some(own) = own.next()
+    {
+        put_own(&mut rows, own);
     }
+    rows
 }

@@ -46,7 +46,7 @@ pub(crate) fn open(options: EngineOptions, sql: SqlOptions) -> Fixture {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("weft-sql-{}-{number}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
-    let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method()];
+    let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method(), weft_tables::row_method()];
     let options = EngineOptions { durability: weft_kernel::Durability::Async, ..options };
     let kernel = Engine::open(weft_env::Env::real(), &dir, methods, options).unwrap();
     Fixture { db: SqlEngine::new(kernel, sql), dir }

@@ -12,6 +12,8 @@
 //!    the nodes that follow have come behind it, or did not in some seconds.
 //! 4. Where the archive does not go on from here (a gap, files that it lacks, pieces that have gone) the directory is
 //!    made anew of the newest base; nodes notice, and join anew.
+//! 5. It is never made of another archive that somebody has put in the place of the first: the number of the archive is
+//!    read again before the directory is made anew, after trouble, and from time to time while nothing comes.
 //!
 //! Concurrency: one thread; it holds nothing while it asks the store, and nodes are told by files alone.
 //!
@@ -194,7 +196,7 @@ struct Work {
     mirroring: Mirroring,
     shared: Arc<Shared>,
     store: Arc<dyn ObjectStore>,
-    /// The number of the archive, once it was read.
+    /// The number of the archive, once it was read; none: it is read again (mirror 5).
     archive: Option<u64>,
     /// How far it is; none: nothing is there.
     at: Option<Mirrored>,
@@ -245,6 +247,7 @@ impl Work {
             match self.round() {
                 Ok(()) => pause = self.interval,
                 Err(error) => {
+                    self.archive = None;
                     self.shared.failed(error);
                     pause = (pause * 2).min(PAUSE_MAX.max(self.interval));
                 }
@@ -295,7 +298,7 @@ impl Work {
 
     /// The directory has to be made anew, in the next round.
     fn lose(&mut self, error: Error) -> Result<()> {
-        self.lost = Some(error.clone());
+        (self.lost, self.archive) = (Some(error.clone()), None);
         Err(error)
     }
 
@@ -469,7 +472,12 @@ impl Work {
             let made = beat.map_or(0, |beat| beat.made.min(self.env.clock.wall_micros()));
             self.at = Some(Mirrored { made: at.made.max(made), ..at });
         }
-        if self.idle > 0 && self.idle.is_multiple_of(OVERTAKEN_ROUNDS) && is_overtaken(&*self.store, at.next)? {
+        let is_looked_for = self.idle > 0 && self.idle.is_multiple_of(OVERTAKEN_ROUNDS);
+        if is_looked_for {
+            self.archive = None;
+            self.identify()?;
+        }
+        if is_looked_for && is_overtaken(&*self.store, at.next)? {
             let what = format!("{} of the archive in {} has gone", at.next, self.store.place());
             return self.lose(Error::new(Code::UndefinedFile, what).hint("the newest base takes its place"));
         }

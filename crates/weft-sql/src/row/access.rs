@@ -79,8 +79,6 @@ pub(super) struct Rank {
     /// At most one row.
     is_unique_row: bool,
     columns_equal: usize,
-    /// It gives the first rows that are wanted, and is asked for no others.
-    gives_first: bool,
     ends: usize,
     /// It has fewer entries than one of all rows.
     is_partial: bool,
@@ -90,9 +88,22 @@ pub(super) struct Rank {
 
 impl Rank {
     /// A range of the key, of which so many columns are equal to constants and the next has so many ends.
-    pub(super) fn of_range(columns_equal: usize, ends: usize, gives_first: bool) -> Rank {
+    pub(super) fn of_range(columns_equal: usize, ends: usize) -> Rank {
         let (is_unique_row, is_partial, lookups) = (false, false, std::cmp::Reverse(1));
-        Rank { is_unique_row, columns_equal, gives_first, ends, is_partial, lookups }
+        Rank { is_unique_row, columns_equal, ends, is_partial, lookups }
+    }
+
+    pub(super) fn is_unique_row(&self) -> bool {
+        self.is_unique_row
+    }
+
+    pub(super) fn columns_equal(&self) -> usize {
+        self.columns_equal
+    }
+
+    /// Whether it has two ends, or the entries of some rows only.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.ends == 2 || self.is_partial
     }
 }
 
@@ -162,7 +173,6 @@ impl IndexAccess {
         let rank = Rank {
             is_unique_row: false,
             columns_equal: prefix.len(),
-            gives_first: true,
             ends,
             is_partial: index.is_partial(),
             lookups: std::cmp::Reverse(1),
@@ -198,7 +208,6 @@ impl IndexAccess {
         let rank = Rank {
             is_unique_row,
             columns_equal: prefix.len(),
-            gives_first: false,
             ends,
             is_partial: index.is_partial(),
             lookups: std::cmp::Reverse(lookups),
@@ -238,6 +247,11 @@ impl IndexAccess {
         let (low, high) = bounds(&prefix, &ends);
         let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
         context.txn.index_order(&shape.table, &self.index, low, high, direction, limit)
+    }
+
+    /// The parts that equal constants.
+    pub(super) fn equal_parts(&self) -> &[IndexPart] {
+        &self.index.parts()[..self.prefix.len()]
     }
 
     /// Whether the rows come in the order wished for.

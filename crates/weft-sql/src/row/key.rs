@@ -127,7 +127,9 @@ impl KeyClause {
                 let conditions: Vec<&[PartTest]> = conjuncts.iter().map(|conjunct| &*conjunct.tests).collect();
                 let index = IndexAccess::choose(&tests, &known, shape, tables, wish);
                 match (RangeAccess::choose(&conditions, shape, wish), index) {
-                    (Some((rank, range, named)), index) if index.as_ref().is_none_or(|index| rank >= index.0) => {
+                    (Some((rank, range, named)), index)
+                        if index.as_ref().is_none_or(|index| range.beats(&rank, index)) =>
+                    {
                         (Keys::Range(range), named)
                     }
                     (_, Some((_, access))) => (Keys::Index(access), Vec::new()),
@@ -175,7 +177,7 @@ impl KeyClause {
                 keys.dedup();
                 Ok(Some(keys))
             }
-            Keys::Range(range) => range.keys(shape, context),
+            Keys::Range(range) => range.keys(self.filter.as_ref(), shape, context),
             Keys::Index(access) => access.candidates(shape, context),
         }
     }
@@ -206,13 +208,14 @@ impl KeyClause {
         }
     }
 
-    /// Whether the rows are candidates, which are tested before they are locked.
+    /// Whether the rows are candidates of an index, which are tested before they are locked.
     pub(super) fn is_indexed(&self) -> bool {
-        match self.keys {
-            Keys::Index(_) => true,
-            Keys::Range(_) => self.filter.is_some(),
-            Keys::One(_) | Keys::List(_) => false,
-        }
+        matches!(self.keys, Keys::Index(_))
+    }
+
+    /// Whether it names several keys, or some between two.
+    pub(super) fn is_several(&self) -> bool {
+        matches!(self.keys, Keys::List(_) | Keys::Range(_))
     }
 
     /// Whether it names one row.

@@ -8,18 +8,20 @@
 //!
 //! 1. The bounds say all of the conditions that are not in the filter. Where a constant is none that the column can
 //!    have, nobody says so for its neighbours, and the query engine runs the statement.
-//! 2. A range of too many rows is left to the query engine, too. A plan that comes to such ranges again and again looks
-//!    at fewer and fewer of them first.
+//! 2. A range of too many rows is left to the query engine, too, and one of too many bytes. A plan that comes to such
+//!    ranges again and again looks at fewer and fewer of them first.
+//! 3. An index that is bounded by what the range leaves to the filter goes before it.
 
+use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use weft_format::{CompareOp, DataType, Predicate, Result};
+use weft_format::{CompareOp, DataType, Predicate, Result, Value};
 use weft_kernel::index::{Direction, IndexPart};
 use weft_kernel::table::OrderedRows;
-use weft_kernel::{RowRange, TableRef};
+use weft_kernel::{RangeRows, RowRange, TableRef};
 
 use super::TableShape;
-use super::access::{End, Rank, Wish};
+use super::access::{End, IndexAccess, Rank, Wish};
 use super::condition::{PartTest, Test, is_spread};
 use super::planner::RowContext;
 use super::shape::key_value;
@@ -27,6 +29,8 @@ use crate::expr::{EvalContext, Expr};
 
 /// So many rows are read first where nobody says how many are wanted.
 pub(super) const FIRST_ROWS: usize = 128;
+/// Ranges of more bytes are left to the query engine, which hands on what it has.
+const BYTES_MAX: usize = 4 << 20;
 /// At most so many executions in a row are left to the query engine without a look.
 const RESTS_MAX: u32 = 64;
 
@@ -86,13 +90,15 @@ pub(super) struct RangeReader<'a> {
     /// None: there is nothing more.
     predicates: Option<Vec<Predicate>>,
     after: Option<Vec<u8>>,
-    /// So many rows may still be read.
+    /// So many rows may still be read,
     left: usize,
+    /// and values of so many bytes, about.
+    bytes_left: usize,
 }
 
 /// What a reader has next.
 pub(super) enum Next {
-    /// Some rows, and there may be more.
+    /// Some rows, perhaps none yet.
     Rows(OrderedRows),
     /// There are no more.
     End,
@@ -101,27 +107,44 @@ pub(super) enum Next {
 }
 
 impl RangeReader<'_> {
-    /// The next rows, at most `limit`, with some columns.
+    /// The next rows, at most `limit` and perhaps none, with some columns.
     pub(super) fn next(&mut self, limit: usize, columns: &[usize], context: &RowContext<'_>) -> Result<Next> {
+        context.cancel.check()?;
         let Some(predicates) = &self.predicates else {
-            self.range.rests.note(true);
+            self.note_done();
             return Ok(Next::End);
         };
         let limit = limit.min(self.left);
-        if limit == 0 {
+        if limit == 0 || self.bytes_left == 0 {
             self.range.rests.note(false);
             return Ok(Next::TooMany);
         }
         let (after, direction) = (self.after.as_deref(), self.range.direction);
         let range = RowRange { predicates, direction, after, limit, columns };
-        let Some((rows, more)) = context.txn.range_rows(&self.table, range)? else { return Ok(Next::TooMany) };
-        self.left -= rows.len();
-        if !more {
-            self.predicates = None;
-        } else if let Some(last) = rows.keys.last() {
-            self.after = Some(last.clone());
+        let Some(RangeRows { rows, behind }) = context.txn.range_rows(&self.table, range)? else {
+            return Ok(Next::TooMany);
+        };
+        if self.left != usize::MAX {
+            // Where there are fewer rows there was more to look at.
+            self.left -= if behind.is_some() { limit } else { rows.len() };
+            self.bytes_left = self.bytes_left.saturating_sub(rows.bytes_from(0));
         }
+        if behind.is_none() {
+            self.predicates = None;
+        }
+        self.after = behind;
         Ok(Next::Rows(rows))
+    }
+
+    /// From here on it comes to its end, however many rows there are.
+    pub(super) fn stay(&mut self) {
+        self.left = usize::MAX;
+        self.bytes_left = usize::MAX;
+    }
+
+    /// There are as many rows as are wanted.
+    pub(super) fn note_done(&self) {
+        self.range.rests.note(true);
     }
 }
 
@@ -168,7 +191,7 @@ impl RangeAccess {
             Some(wish) if wish.descending => Direction::Backward,
             _ => Direction::Forward,
         };
-        let rank = Rank::of_range(equal.len(), count, wish.is_some_and(|wish| wish.is_limited));
+        let rank = Rank::of_range(equal.len(), count);
         let ordered = wish.map(|_| direction);
         Some((rank, RangeAccess { equal, ends, ordered, direction, rests: Rests::default() }, named))
     }
@@ -214,19 +237,60 @@ impl RangeAccess {
             Bounds::Of(predicates) => Some(predicates),
         };
         let (table, left) = (shape.table.clone(), context.candidates_max);
-        Ok(Some(RangeReader { range: self, table, predicates, after: None, left }))
+        let bytes_left = if is_forced { usize::MAX } else { BYTES_MAX };
+        Ok(Some(RangeReader { range: self, table, predicates, after: None, left, bytes_left }))
     }
 
-    /// The keys of an execution; none when there are more than the context takes.
-    pub(super) fn keys(&self, shape: &TableShape, context: &RowContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
+    /// The keys of an execution whose rows pass a filter over the visible columns; none when there are more rows than
+    /// the context takes.
+    pub(super) fn keys(
+        &self,
+        filter: Option<&Expr>,
+        shape: &TableShape,
+        context: &RowContext<'_>,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
         let Some(mut reader) = self.read(shape, context)? else { return Ok(None) };
-        let mut keys = Vec::new();
+        let mut columns = Vec::new();
+        let mut filter = filter.cloned();
+        filter
+            .iter_mut()
+            .for_each(|filter| filter.map_columns(&mut |position| *position = place_of(*position, &mut columns)));
+        let (mut keys, mut number, mut limit) = (Vec::new(), 0, FIRST_ROWS);
         loop {
-            match reader.next(FIRST_ROWS.max(keys.len() * 3), &[], context)? {
-                Next::Rows(rows) => keys.extend(rows.keys),
+            let rows = match reader.next(limit, &columns, context)? {
+                Next::Rows(rows) => rows,
                 Next::End => return Ok(Some(keys)),
                 Next::TooMany => return Ok(None),
+            };
+            limit *= 4;
+            let mut values = rows.values.into_iter();
+            for key in rows.keys {
+                context.check_cancel(number)?;
+                number += 1;
+                let row: Vec<Value> = values.by_ref().take(columns.len()).collect();
+                let is_wanted = match &filter {
+                    Some(filter) => filter.truth(&row, &context.eval)? == Some(true),
+                    None => true,
+                };
+                if is_wanted {
+                    keys.push(key);
+                }
             }
+        }
+    }
+
+    /// Whether it goes before an index that is of use as well (range 3).
+    pub(super) fn beats(&self, rank: &Rank, (index_rank, index): &(Rank, IndexAccess)) -> bool {
+        let is_bounded = self.ends.as_ref().is_some_and(|(_, _, low, high)| low.is_some() && high.is_some());
+        let is_known = |part: &IndexPart| self.equal.iter().any(|(known, ..)| *part == IndexPart::Column(*known));
+        match rank.columns_equal().cmp(&index_rank.columns_equal()) {
+            _ if index_rank.is_unique_row() => false,
+            Order::Less => false,
+            Order::Greater => true,
+            // It is asked for no more rows than are wanted.
+            Order::Equal if index.is_ordered() && !self.is_ordered() => false,
+            Order::Equal if !self.equal.is_empty() => index.equal_parts().iter().all(is_known),
+            Order::Equal => is_bounded || !(index_rank.is_bounded() || index.is_ordered() && self.ends.is_none()),
         }
     }
 
@@ -305,4 +369,12 @@ fn is_ordered_as_key(data_type: DataType) -> bool {
             | Varchar(_)
             | Numeric { .. }
     )
+}
+
+/// The place of an ordinal in a list, which gets it when it lacks it.
+pub(super) fn place_of(ordinal: usize, list: &mut Vec<usize>) -> usize {
+    list.iter().position(|&known| known == ordinal).unwrap_or_else(|| {
+        list.push(ordinal);
+        list.len() - 1
+    })
 }

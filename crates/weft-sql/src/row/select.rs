@@ -15,7 +15,7 @@ use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
 use super::past::{At, PastMoment, left_to_queries, without_moment};
 use super::planner::{Planner, RowContext};
-use super::range::{FIRST_ROWS, Next, RangeAccess};
+use super::range::{FIRST_ROWS, Next, RangeAccess, place_of};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
 use crate::locking::RowLocking;
@@ -114,8 +114,13 @@ impl Window {
 /// Rows read by an index beyond those asked for, in the hope that enough pass the filter.
 const SPARE_ROWS: usize = 32;
 
-/// What a row is sorted by, its key, and what was read of it.
-type Sorted = (Vec<Value>, Vec<u8>, Vec<Value>);
+/// A row that is given out when all were read.
+struct Held {
+    /// What it is sorted by.
+    order: Vec<Value>,
+    key: Vec<u8>,
+    row: Vec<Value>,
+}
 
 /// A SELECT by the primary key or by an index.
 pub(super) struct PointSelect {
@@ -123,6 +128,8 @@ pub(super) struct PointSelect {
     key: KeyClause,
     /// Ordinals of the columns to read; projection, filter and order count in them.
     fetch: Vec<usize>,
+    /// So many of them, the first ones, are read of each row of a range; the others of those that are wanted.
+    deciding: usize,
     filter: Option<Expr>,
     /// None when the columns read are the result.
     projection: Option<Projection>,
@@ -188,23 +195,28 @@ impl PointSelect {
         }
         let locking = RowLocking::of_query(query, &shape.table, &name)?;
         let mut fetch = Vec::new();
-        let mut remap = |position: &mut usize| {
-            let ordinal = *position;
-            *position = fetch.iter().position(|&known| known == ordinal).unwrap_or_else(|| {
-                fetch.push(ordinal);
-                fetch.len() - 1
-            });
-        };
-        projection.exprs.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        let mut remap = |position: &mut usize| *position = place_of(*position, &mut fetch);
         let mut filter = key.filter.take();
+        // Of a range what decides on the rows comes first, and is read alone.
+        let decides_first = matches!(key.keys, Keys::Range(_)) && filter.is_some();
+        if !decides_first {
+            projection.exprs.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        }
         filter.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
         order.iter_mut().flat_map(Order::exprs_mut).for_each(|expr| expr.map_columns(&mut remap));
+        let deciding = fetch.len();
+        if decides_first {
+            let mut remap = |position: &mut usize| *position = place_of(*position, &mut fetch);
+            projection.exprs.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        }
         let columns = Arc::clone(&projection.columns);
         let is_direct = projection.exprs.len() == fetch.len()
             && projection.exprs.iter().enumerate().all(|(index, expr)| expr.as_column() == Some(index));
         let counts = count.is_some();
         let projection = (!is_direct && !counts).then_some(projection);
-        Ok((PointSelect { shape, key, fetch, filter, projection, counts, order, window, locking, moment }, columns))
+        let select =
+            PointSelect { shape, key, fetch, deciding, filter, projection, counts, order, window, locking, moment };
+        Ok((select, columns))
     }
 
     /// None when the index, or the range of the key, finds too much.
@@ -273,12 +285,17 @@ impl PointSelect {
         context: &mut RowContext<'_>,
     ) -> Result<bool> {
         let Some(mut reader) = range.read(&self.shape, context)? else { return Ok(false) };
+        if wanted != usize::MAX && wanted > context.candidates_max {
+            return Ok(false);
+        }
         let spare = if self.filter.is_some() || self.locking.is_some() { SPARE_ROWS } else { 0 };
-        let mut next = if self.order.is_some() { usize::MAX } else { wanted.saturating_add(spare) };
+        // What is sorted, or locked as a whole, is read to its end before anything is done with it.
+        let is_whole = self.order.is_some() || (self.locking.is_some() && wanted == usize::MAX);
+        let mut next = if is_whole { usize::MAX } else { wanted.saturating_add(spare) };
         let mut limit = FIRST_ROWS;
-        let (mut row, mut sorted, mut number) = (Vec::with_capacity(self.fetch.len()), Vec::new(), 0);
+        let (mut row, mut held, mut number) = (Vec::with_capacity(self.fetch.len()), Vec::new(), 0);
         while !output.is_full() {
-            let rows = match reader.next(limit.min(next), &self.fetch, context)? {
+            let rows = match reader.next(limit.min(next), &self.fetch[..self.deciding], context)? {
                 Next::Rows(rows) => rows,
                 Next::End => break,
                 Next::TooMany => return Ok(false),
@@ -292,67 +309,90 @@ impl PointSelect {
                 context.check_cancel(number)?;
                 number += 1;
                 row.clear();
-                row.extend(values.by_ref().take(self.fetch.len()));
-                self.take_row(key, &mut row, &mut sorted, output, context)?;
+                row.extend(values.by_ref().take(self.deciding));
+                if !self.is_wanted(&row, context)? {
+                    continue;
+                }
+                match is_whole {
+                    true => held.push(self.held(key, std::mem::take(&mut row), context)?),
+                    false => {
+                        if self.locking.is_some() {
+                            // What was locked is what the statement gives.
+                            reader.stay();
+                        }
+                        self.give(&key, &mut row, output, context)?;
+                    }
+                }
             }
         }
-        self.give_sorted(sorted, output, context).map(|()| true)
+        reader.note_done();
+        self.give_held(held, output, context).map(|()| true)
     }
 
     /// Reads the rows of these keys, in this order or sorted, until there are enough.
     fn read_keys(&self, keys: Vec<Vec<u8>>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
         let past = self.past(context)?;
-        let (mut row, mut sorted) = (Vec::with_capacity(self.fetch.len()), Vec::new());
+        let (mut row, mut held) = (Vec::with_capacity(self.fetch.len()), Vec::new());
         for (number, key) in keys.into_iter().enumerate() {
             if output.is_full() {
                 break;
             }
             context.check_cancel(number)?;
-            if self.get(&key, &mut row, &past, context)? {
-                self.take_row(key, &mut row, &mut sorted, output, context)?;
+            if !self.get(&key, &mut row, &past, context)? || !self.is_wanted(&row, context)? {
+                continue;
+            }
+            match self.order.is_some() {
+                true => held.push(self.held(key, std::mem::take(&mut row), context)?),
+                false => output.add(&key, &mut row, context)?,
             }
         }
-        self.give_sorted(sorted, output, context)
+        self.give_held(held, output, context)
     }
 
-    /// Takes a row that was read, when it passes the filter: into the output, or to be sorted.
-    fn take_row(
-        &self,
-        key: Vec<u8>,
-        row: &mut Vec<Value>,
-        sorted: &mut Vec<Sorted>,
-        output: &mut Output<'_>,
-        context: &mut RowContext<'_>,
-    ) -> Result<()> {
-        if let Some(filter) = &self.filter
-            && filter.truth(row, &context.eval)? != Some(true)
-        {
-            return Ok(());
+    /// Whether a row that was read passes the filter.
+    fn is_wanted(&self, row: &[Value], context: &RowContext<'_>) -> Result<bool> {
+        match &self.filter {
+            Some(filter) => Ok(filter.truth(row, &context.eval)? == Some(true)),
+            None => Ok(true),
         }
-        match &self.order {
-            Some(order) => sorted.push((order.values(row, &context.eval)?, key, std::mem::take(row))),
-            None => output.add(&key, row, context)?,
-        }
-        Ok(())
     }
 
-    /// Gives out what was read to be sorted, until there is enough.
-    fn give_sorted(
-        &self,
-        mut sorted: Vec<Sorted>,
-        output: &mut Output<'_>,
-        context: &mut RowContext<'_>,
-    ) -> Result<()> {
+    /// A row that waits for those behind it.
+    fn held(&self, key: Vec<u8>, row: Vec<Value>, context: &RowContext<'_>) -> Result<Held> {
+        let order = self.order.as_ref().map(|order| order.values(&row, &context.eval)).transpose()?;
+        Ok(Held { order: order.unwrap_or_default(), key, row })
+    }
+
+    /// Gives out rows that waited, sorted if they are to be, until there are enough.
+    fn give_held(&self, mut held: Vec<Held>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
         if let Some(order) = &self.order {
-            sorted.sort_by(|(a, ..), (b, ..)| order.compare(a, b));
+            held.sort_by(|a, b| order.compare(&a.order, &b.order));
         }
-        for (_, key, mut row) in sorted {
+        for Held { key, mut row, .. } in held {
             if output.is_full() {
                 break;
             }
-            output.add(&key, &mut row, context)?;
+            self.give(&key, &mut row, output, context)?;
         }
         Ok(())
+    }
+
+    /// Gives out a row, of which what decided on it may be all that was read.
+    fn give(
+        &self,
+        key: &[u8],
+        row: &mut Vec<Value>,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<()> {
+        if row.len() < self.fetch.len() && !self.counts {
+            let mut rest = Vec::with_capacity(self.fetch.len() - row.len());
+            if !context.txn.get(&self.shape.table, key, &self.fetch[row.len()..], &mut rest)? {
+                return Err(Error::internal("a row that a range has given is not found by its key"));
+            }
+            row.append(&mut rest);
+        }
+        output.add(key, row, context)
     }
 
     /// The moment of this execution, if it reads the past.

@@ -7,36 +7,47 @@
 //! ```
 //!
 //! 1. A part is opened when no head that was not given out comes before its first key (from the other end: its last).
-//!    So of disjoint parts only those are read that have rows of the answer.
+//!    So of disjoint parts only those are read that have rows of the answer; and of one that is opened nothing is read
+//!    before its first key comes, unless the range begins within it.
 //! 2. A key of which one version is found here has no other that the snapshot could see: every row table and every part
 //!    whose keys reach as far is among the heads, but for those that are newer than the snapshot.
 
+use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use weft_contract::{Direction, Ordered, OrderedRows, Wanted};
-use weft_format::{KeyRange, Result, RowCodec, Timestamp};
+use weft_format::{Error, KeyRange, Result, RowCodec, Timestamp};
 
 use super::layout::{Layout, Site};
 use super::part::Part;
 use super::row_table::{Place, RowTable, Versions};
 use super::store::Store;
+use crate::taking::Taking;
 
 impl Ordered for Store {
-    fn read_first(&self, codec: &RowCodec, wanted: Wanted<'_>, rows: &mut OrderedRows) -> Result<bool> {
+    fn read_first(&self, codec: &RowCodec, wanted: Wanted<'_>, rows: &mut OrderedRows) -> Result<Option<Vec<u8>>> {
         self.given_up.check(wanted.read_ts)?;
         let layout = self.layout();
         layout.check_snapshot(wanted.read_ts)?;
+        let mut taking = Taking::new(&wanted, rows);
         let mut walk = Walk::new(&layout, &wanted)?;
-        let target = rows.len() + wanted.limit;
-        while let Some((key, site)) = walk.next()? {
-            if rows.len() >= target {
-                return Ok(true);
+        while let Some((key, seen)) = walk.next()? {
+            let seen = match seen {
+                Some(site) => {
+                    self.put_values(&site, codec, &key, wanted.columns, &mut rows.values)?;
+                    true
+                }
+                None => false,
+            };
+            if seen {
+                rows.keys.push(key.clone());
             }
-            self.put_values(&site, codec, &key, wanted.columns, &mut rows.values)?;
-            rows.keys.push(key);
+            if taking.is_enough(rows) {
+                return Ok(Some(key));
+            }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
@@ -47,7 +58,7 @@ enum Source<'a> {
         versions: Versions<'a>,
         place: Place,
     },
-    /// The positions that are left, the next one at the end of the walk's direction.
+    /// The positions that are left, the next one at the end where the walk comes from.
     Part {
         part: &'a Arc<Part>,
         left: Range<u32>,
@@ -70,6 +81,8 @@ struct Walk<'a> {
     heads: Vec<Head<'a>>,
     /// Parts by lowest key that are not open and may have keys of the range (ordered 1).
     closed: Range<usize>,
+    /// Of a walk backward: parts that were passed in `closed` because others there reach further, by their last key.
+    passed: BinaryHeap<(&'a [u8], usize)>,
 }
 
 impl<'a> Walk<'a> {
@@ -82,7 +95,8 @@ impl<'a> Walk<'a> {
             Direction::Forward => below(&range.from).min(end)..end,
             Direction::Backward => 0..end,
         };
-        let mut walk = Walk { layout, range, direction, read_ts, heads: Vec::new(), closed };
+        let (heads, passed) = (Vec::new(), BinaryHeap::new());
+        let mut walk = Walk { layout, range, direction, read_ts, heads, closed, passed };
         for table in layout.row_tables().filter(|table| table.from <= read_ts) {
             walk.open_rows(table);
         }
@@ -102,7 +116,7 @@ impl<'a> Walk<'a> {
     }
 
     fn open_part(&mut self, part: &'a Arc<Part>) -> Result<()> {
-        if part.insert_ts_min() > self.read_ts {
+        if part.insert_ts_min() > self.read_ts || part.key_max() < self.range.from.as_slice() {
             return Ok(());
         }
         let first = match &self.range.from {
@@ -114,11 +128,21 @@ impl<'a> Walk<'a> {
             _ => part.row_count(),
         };
         let mut left = first..end;
-        if let Some(position) = next_position(&mut left, self.direction) {
-            let key = part.table.key(part.cache(), position)?;
-            assert!(self.range.has(&key), "rows of a part are ordered by key (part 1)");
-            self.heads.push(Head { key, source: Source::Part { part, left, position } });
+        let next = match self.direction {
+            Direction::Forward => left.next(),
+            Direction::Backward => left.next_back(),
+        };
+        let Some(position) = next else { return Ok(()) };
+        // The ends of a part are known without a look into it.
+        let key = match position {
+            0 => part.key_min().to_vec(),
+            last if last + 1 == part.row_count() => part.key_max().to_vec(),
+            _ => part.table.key(part.cache(), position)?,
+        };
+        if !self.range.has(&key) {
+            return Err(Error::corrupt(format!("the rows of {} are not ordered by key", part.file)));
         }
+        self.heads.push(Head { key, source: Source::Part { part, left, position } });
         Ok(())
     }
 
@@ -128,51 +152,63 @@ impl<'a> Walk<'a> {
             let is_before = |a: &Head<'_>, b: &Head<'_>| self.direction.is_before(&a.key, &b.key);
             let places = 0..self.heads.len();
             let first = places.reduce(|a, b| if is_before(&self.heads[b], &self.heads[a]) { b } else { a });
-            let key = first.map(|first| self.heads[first].key.as_slice());
-            let Some(part) = self.due(key) else { return Ok(first) };
-            match self.direction {
-                Direction::Forward => self.closed.start += 1,
-                Direction::Backward => self.closed.end -= 1,
-            }
-            self.open_part(part)?;
-        }
-    }
-
-    /// The next closed part, when it may have a key that comes before `key`, or it.
-    fn due(&self, key: Option<&[u8]>) -> Option<&'a Arc<Part>> {
-        let columns = &self.layout.columns;
-        let (at, is_due) = match self.direction {
-            Direction::Forward => {
-                let at = self.closed.clone().next()?;
-                (at, key.is_none_or(|key| columns.parts[at].key_min() <= key))
-            }
-            Direction::Backward => {
-                let at = self.closed.clone().next_back()?;
-                let reach = columns.reach_of(at);
-                (at, reach >= self.range.from.as_slice() && key.is_none_or(|key| reach >= key))
-            }
-        };
-        is_due.then(|| &columns.parts[at])
-    }
-
-    /// The next row that the snapshot sees.
-    fn next(&mut self) -> Result<Option<(Vec<u8>, Site<'a>)>> {
-        while let Some(first) = self.first()? {
-            let (key, site) = self.take(first)?;
-            let mut versions = 1;
-            while let Some(again) = self.heads.iter().position(|head| head.key == key) {
-                self.take(again)?;
-                versions += 1;
-            }
-            let seen = match versions {
-                1 => is_seen(&site, self.read_ts)?.then_some(site),
-                _ => self.layout.find(&key, self.read_ts)?,
+            let due = match self.direction {
+                Direction::Forward => self.due_forward(first),
+                Direction::Backward => self.due_backward(first),
             };
-            if let Some(site) = seen {
-                return Ok(Some((key, site)));
+            match due {
+                Some(part) => self.open_part(part)?,
+                None => return Ok(first),
             }
         }
-        Ok(None)
+    }
+
+    /// Takes a closed part whose first key comes before that of a head, or is it.
+    fn due_forward(&mut self, first: Option<usize>) -> Option<&'a Arc<Part>> {
+        let columns = &self.layout.columns;
+        let at = self.closed.clone().next()?;
+        let is_due = first.is_none_or(|first| columns.parts[at].key_min() <= self.heads[first].key.as_slice());
+        is_due.then(|| {
+            self.closed.start += 1;
+            &columns.parts[at]
+        })
+    }
+
+    /// The same from the other end, where parts are not ordered by the key that comes first.
+    fn due_backward(&mut self, first: Option<usize>) -> Option<&'a Arc<Part>> {
+        let columns = &self.layout.columns;
+        loop {
+            let key = first.map_or(self.range.from.as_slice(), |first| self.heads[first].key.as_slice());
+            let next = self.closed.clone().next_back();
+            // Without a head the one is opened that reaches furthest, once none that is closed may reach further.
+            let reach = next.map(|at| columns.reach_of(at)).filter(|reach| *reach >= key);
+            match self.passed.peek() {
+                Some(&(last, at)) if last >= key && reach.is_none_or(|reach| last >= reach) => {
+                    self.passed.pop();
+                    return Some(&columns.parts[at]);
+                }
+                _ => {}
+            }
+            let (Some(at), Some(_)) = (next, reach) else { return None };
+            self.closed.end -= 1;
+            self.passed.push((columns.parts[at].key_max(), at));
+        }
+    }
+
+    /// The next key of which there are versions, and what the snapshot sees of it.
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Option<Site<'a>>)>> {
+        let Some(first) = self.first()? else { return Ok(None) };
+        let (key, site) = self.take(first)?;
+        let mut versions = 1;
+        while let Some(again) = self.heads.iter().position(|head| head.key == key) {
+            self.take(again)?;
+            versions += 1;
+        }
+        let seen = match versions {
+            1 => is_seen(&site, self.read_ts)?.then_some(site),
+            _ => self.layout.find(&key, self.read_ts)?,
+        };
+        Ok(Some((key, seen)))
     }
 
     /// Takes a head; its source goes on, or ends.
@@ -190,7 +226,10 @@ impl<'a> Walk<'a> {
             }
             Source::Part { part, left, position } => {
                 let (part, site) = (*part, Site::Column(part, *position));
-                let next = next_position(left, self.direction);
+                let next = match self.direction {
+                    Direction::Forward => left.next(),
+                    Direction::Backward => left.next_back(),
+                };
                 let key = next.map(|next| {
                     *position = next;
                     part.table.key(part.cache(), next)
@@ -220,13 +259,6 @@ fn next_version(versions: &mut Versions<'_>, direction: Direction, range: &KeyRa
         if range.has(entry.key().key()) {
             return Some((entry.key().key().to_vec(), entry.value().clone()));
         }
-    }
-}
-
-fn next_position(left: &mut Range<u32>, direction: Direction) -> Option<u32> {
-    match direction {
-        Direction::Forward => left.next(),
-        Direction::Backward => left.next_back(),
     }
 }
 

@@ -274,7 +274,8 @@ impl RowTable {
         self.index.iter().map(|entry| (entry.key().key().to_vec(), entry.value().clone()))
     }
 
-    /// The versions from a key on, and before another; of the first one all, or none when it is no key.
+    /// The versions from a key on, and before another; of the first one all, or none when it is no key. The skip list
+    /// keeps what an iterator has passed: nothing may ever be removed from it.
     pub(crate) fn versions_between(&self, from: &[u8], to: Option<&[u8]>) -> Versions<'_> {
         let bound = |key: &[u8]| VersionKey::new(key, Timestamp::MAX);
         let to = to.map_or(Bound::Unbounded, |to| Bound::Excluded(bound(to)));

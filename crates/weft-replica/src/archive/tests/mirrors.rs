@@ -444,3 +444,30 @@ fn what_cannot_be_followed_is_refused_with_the_remedy() {
     let mirror = Mirror::start(&Env::real(), elsewhere.store(), &bench.at("far"), far_options()).unwrap();
     until("it says so", || mirror.status().error.is_some_and(|error| error.code() == Code::InvalidParameterValue));
 }
+
+/// Somebody puts another archive where the first was, while nodes follow it.
+#[test]
+fn another_archive_in_the_place_of_the_first_is_not_followed() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    let archive = bench.archive(&engine, for_nodes());
+    (0..20).for_each(|k| put(&engine, k, k).unwrap());
+    let far = bench.far("far");
+    far.is_as(&engine);
+    let (before, seen) = (all(&far.node.engine()), far.mirror.status().commit);
+    archive.stop();
+    drop(archive);
+    std::fs::rename(bench.at("store"), bench.at("store-before")).unwrap();
+    let other = bench.open("other");
+    (0..300).for_each(|k| put(&other, k % 40, -k).unwrap());
+    let _archive = bench.archive(&other, for_nodes());
+    put(&other, 1, -1).unwrap();
+    until("it says so", || far.mirror.status().error.is_some_and(|error| error.code() == Code::InvalidParameterValue));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(far.mirror.status().commit, seen);
+    assert_eq!(all(&far.node.engine()), before, "what the node shows is of the first archive");
+    far.stop();
+    // Nor by a mirror that is started there.
+    let mirror = bench.mirror("far").unwrap();
+    until("it says so", || mirror.status().error.is_some_and(|error| error.code() == Code::InvalidParameterValue));
+}

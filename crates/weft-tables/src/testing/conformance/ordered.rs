@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::Direction;
-use weft_format::{CompareOp, KeyRange, Predicate, Value};
-use weft_kernel::{RowRange, TableRef, Transaction};
+use weft_format::{CompareOp, Predicate, Value};
+use weft_kernel::{RangeRows, RowRange, TableRef, Transaction};
 
 use super::{Suite, random_columns, row_values};
 use crate::testing::random::Prng;
@@ -21,31 +21,34 @@ impl Suite {
             let columns = random_columns(&table.def.schema, &mut random);
             let direction = [Direction::Forward, Direction::Backward][random.below(2) as usize];
             let limit = [1, 2, 7, 1000][random.below(4) as usize];
-            let keys = KeyRange::new(&table.def.schema, &table.keys, &predicates);
+            let is_in_range = |row: &Arc<[u8]>| {
+                predicates.iter().all(|predicate| predicate.matches(table.codec.get(row, predicate.column())))
+            };
             let of_row = |row: &Arc<[u8]>| -> Vec<Value> {
                 columns.iter().map(|&column| table.codec.get(row, column).to_value()).collect()
             };
             let mut expected: Vec<(Vec<u8>, Vec<Value>)> =
-                state.iter().filter(|(key, _)| keys.has(key)).map(|(key, row)| (key.clone(), of_row(row))).collect();
+                state.iter().filter(|(_, row)| is_in_range(row)).map(|(key, row)| (key.clone(), of_row(row))).collect();
             if direction == Direction::Backward {
                 expected.reverse();
             }
             let mut found: Vec<(Vec<u8>, Vec<Value>)> = Vec::new();
+            let mut after: Option<Vec<u8>> = None;
             loop {
-                let after = found.last().map(|(key, _)| key.clone());
-                let after = after.as_deref();
-                let range = RowRange { predicates: &predicates, direction, after, limit, columns: &columns };
-                let Some((rows, more)) = txn.range_rows(table, range).expect("reads") else {
+                let range =
+                    RowRange { predicates: &predicates, direction, after: after.as_deref(), limit, columns: &columns };
+                let Some(RangeRows { rows, behind }) = txn.range_rows(table, range).expect("reads") else {
                     // Of rows that it has built itself a transaction sees by scans alone.
                     let own = txn.view(table).expect("it is kept").own;
                     assert!(table.table.ordered().is_none() || own.is_some_and(|own| !own.attachments.is_empty()));
                     return;
                 };
+                assert!(rows.len() <= limit, "no more than were wanted");
                 let width = columns.len();
                 let values = (0..rows.len()).map(|at| rows.values[at * width..(at + 1) * width].to_vec());
                 found.extend(rows.keys.iter().cloned().zip(values));
-                assert!(!more || rows.len() == limit, "there may be more only behind as many as were wanted");
-                if !more {
+                after = behind;
+                if after.is_none() {
                     break;
                 }
             }
