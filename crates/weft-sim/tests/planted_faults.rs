@@ -73,6 +73,8 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::CHARGE_SHARED_BUFFERS,
         Fault::WAKE_WHILE_RESTING,
         Fault::NONSENSE_COLUMNS,
+        faults::RANGE_TRUSTS_FIRST,
+        faults::RANGE_LEAVES_COVERING,
         faults::SAMPLE_BEGINNING,
         faults::LEAVE_OUT_LACKING,
         faults::COVER_UNREADABLE,

@@ -35,5 +35,7 @@ faults! {
     FORGET_NOTED "Files that come and go while summaries are begun anew are not noted.";
     COVER_UNREADABLE "A file that could not be read for a moment counts as taken in.";
     LEAVE_OUT_LACKING "The summaries of a column are of the files alone that have it.";
+    RANGE_TRUSTS_FIRST "A range takes the first version of a key that it meets for the only one.";
+    RANGE_LEAVES_COVERING "A range leaves out the parts that begin before it and reach into it.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
 }

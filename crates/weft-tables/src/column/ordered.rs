@@ -18,7 +18,9 @@ use std::sync::Arc;
 
 use weft_contract::{Direction, Ordered, OrderedRows, Wanted};
 use weft_format::{Error, KeyRange, Result, RowCodec, Timestamp};
+use weft_kernel::fault::active;
 
+use super::faults;
 use super::layout::{Layout, Site};
 use super::part::Part;
 use super::row_table::{Place, RowTable, Versions};
@@ -100,7 +102,7 @@ impl<'a> Walk<'a> {
         for table in layout.row_tables().filter(|table| table.from <= read_ts) {
             walk.open_rows(table);
         }
-        if direction == Direction::Forward {
+        if direction == Direction::Forward && !active(faults::RANGE_LEAVES_COVERING) {
             for part in layout.columns.covering(&range.from).filter(|part| part.key_min() < range.from.as_slice()) {
                 walk.open_part(part)?;
             }
@@ -205,6 +207,7 @@ impl<'a> Walk<'a> {
             versions += 1;
         }
         let seen = match versions {
+            _ if active(faults::RANGE_TRUSTS_FIRST) => is_seen(&site, self.read_ts)?.then_some(site),
             1 => is_seen(&site, self.read_ts)?.then_some(site),
             _ => self.layout.find(&key, self.read_ts)?,
         };
