@@ -1,5 +1,5 @@
-//! Rows by a range of keys, of tables whose rows lie in many places: those of a scan, in order; and the planted faults of
-//! it: with each of these deliberate bugs its test must fail, or the test is worth nothing.
+//! Rows by a range of keys, of tables whose rows lie in many places: those of a scan, in order; and the planted faults
+//! of it: with each of these deliberate bugs its test must fail, or the test is worth nothing.
 #![cfg(feature = "faults")]
 #![allow(clippy::unwrap_used, reason = "a test ends where what it makes cannot be made")]
 

@@ -45,8 +45,8 @@ pub struct RangeRows {
 type Own<'a> = Peekable<Box<dyn Iterator<Item = (&'a Arc<[u8]>, &'a Staged)> + 'a>>;
 
 impl Transaction {
-    /// The first rows of a range of keys. None when the table gives out no rows by the order of their keys, or has files
-    /// of this transaction that are not attached yet.
+    /// The first rows of a range of keys. None when the table gives out no rows by the order of their keys, or has
+    /// files of this transaction that are not attached yet.
     pub fn range_rows(&self, t: &TableRef, range: RowRange<'_>) -> Result<Option<RangeRows>> {
         assert!(range.limit > 0, "who asks wants a row at least");
         self.check_kept(t)?;

@@ -13,8 +13,8 @@
 //! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left
 //! to the query engine ([`BindError::Unsupported`](crate::expr::BindError)).
 //!
-//! An index, or a range of the key, that finds too much is no help: the statement is then run by the query engine ([`RowPlan::execute`] gives
-//! none, having changed nothing).
+//! An index, or a range of the key, that finds too much is no help: the statement is then run by the query engine
+//! ([`RowPlan::execute`] gives none, having changed nothing).
 //!
 //! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).
 //! 2. Every row that is written went through [`TableShape::check_row`].

@@ -1,4 +1,4 @@
-//! Rows by a range of keys, as many as are wanted: what the row tables and the column tables have is merged, key by key.
+//! Rows by a range of keys, as many as are wanted: what the row tables and the column tables have is merged by key.
 //!
 //! ```text
 //!   row table 9   d f'          heads  d           one version of d: is it seen?
@@ -23,7 +23,7 @@ use weft_kernel::fault::active;
 use super::faults;
 use super::layout::{Layout, Site};
 use super::part::Part;
-use super::row_table::{Place, RowTable, Versions};
+use super::row_table::{RowTable, Version};
 use super::store::Store;
 use crate::taking::Taking;
 
@@ -57,8 +57,7 @@ impl Ordered for Store {
 enum Source<'a> {
     Rows {
         table: &'a Arc<RowTable>,
-        versions: Versions<'a>,
-        place: Place,
+        version: Version<'a>,
     },
     /// The positions that are left, the next one at the end where the walk comes from.
     Part {
@@ -111,9 +110,10 @@ impl<'a> Walk<'a> {
     }
 
     fn open_rows(&mut self, table: &'a Arc<RowTable>) {
-        let mut versions = table.versions_between(&self.range.from, self.range.to.as_deref());
-        if let Some((key, place)) = next_version(&mut versions, self.direction, self.range) {
-            self.heads.push(Head { key, source: Source::Rows { table, versions, place } });
+        let first = table.first_of(self.range, self.direction);
+        if let Some(version) = within(first, self.direction, self.range) {
+            let key = version.key().key().to_vec();
+            self.heads.push(Head { key, source: Source::Rows { table, version } });
         }
     }
 
@@ -218,11 +218,12 @@ impl<'a> Walk<'a> {
     fn take(&mut self, at: usize) -> Result<(Vec<u8>, Site<'a>)> {
         let head = &mut self.heads[at];
         let (site, next) = match &mut head.source {
-            Source::Rows { table, versions, place } => {
-                let site = Site::Row(table, place.clone());
-                let next = next_version(versions, self.direction, self.range);
-                let key = next.map(|(key, next)| {
-                    *place = next;
+            Source::Rows { table, version } => {
+                let site = Site::Row(table, version.value().clone());
+                let next = within(beside(version, self.direction), self.direction, self.range);
+                let key = next.map(|next| {
+                    let key = next.key().key().to_vec();
+                    *version = next;
                     key
                 });
                 (site, key)
@@ -250,18 +251,31 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The next version of a row table whose key is in a range.
-fn next_version(versions: &mut Versions<'_>, direction: Direction, range: &KeyRange) -> Option<(Vec<u8>, Place)> {
+/// The version that comes behind one.
+fn beside<'a>(version: &Version<'a>, direction: Direction) -> Option<Version<'a>> {
+    match direction {
+        Direction::Forward => version.next(),
+        Direction::Backward => version.prev(),
+    }
+}
+
+/// A version, or the first behind it, whose key is in a range; none: it has ended. The skip list is ordered by keys
+/// with their timestamps, so a version may lie behind a bound that its key lies before.
+fn within<'a>(mut version: Option<Version<'a>>, direction: Direction, range: &KeyRange) -> Option<Version<'a>> {
     loop {
-        let entry = match direction {
-            Direction::Forward => versions.next(),
-            Direction::Backward => versions.next_back(),
-        }?;
-        // The bounds of the skip list are of keys with their timestamps: the version of a key may lie behind the bound
-        // that the key lies before.
-        if range.has(entry.key().key()) {
-            return Some((entry.key().key().to_vec(), entry.value().clone()));
+        let here = version?;
+        let key = here.key().key();
+        if range.has(key) {
+            return Some(here);
         }
+        let has_ended = match direction {
+            Direction::Forward => key > range.from.as_slice(),
+            Direction::Backward => key < range.from.as_slice(),
+        };
+        if has_ended {
+            return None;
+        }
+        version = beside(&here, direction);
     }
 }
 

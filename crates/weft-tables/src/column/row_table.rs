@@ -27,10 +27,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_skiplist::SkipMap;
-use crossbeam_skiplist::map::Range;
+use crossbeam_skiplist::map::Entry;
+use weft_contract::Direction;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::bloom::hash_bytes;
-use weft_format::{Result, RowCodec, Schema, Timestamp};
+use weft_format::{KeyRange, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::budget::RowBudget;
 
 use super::chunk::{CHUNK_ROWS_MAX, CHUNK_ROWS_MIN, Chunk};
@@ -53,8 +54,8 @@ pub(crate) enum Look {
     Alive(Place),
 }
 
-/// Versions of a row table, in the order of its skip list.
-pub(crate) type Versions<'a> = Range<'a, VersionKey, (Bound<VersionKey>, Bound<VersionKey>), VersionKey, Place>;
+/// A version of a row table, from which a walk goes on.
+pub(crate) type Version<'a> = Entry<'a, VersionKey, Place>;
 
 /// Where a version lies.
 #[derive(Clone)]
@@ -274,12 +275,14 @@ impl RowTable {
         self.index.iter().map(|entry| (entry.key().key().to_vec(), entry.value().clone()))
     }
 
-    /// The versions from a key on, and before another; of the first one all, or none when it is no key. The skip list
-    /// keeps what an iterator has passed: nothing may ever be removed from it.
-    pub(crate) fn versions_between(&self, from: &[u8], to: Option<&[u8]>) -> Versions<'_> {
+    /// The version that a walk over a range of keys begins with; it may lie outside of it.
+    pub(crate) fn first_of(&self, range: &KeyRange, direction: Direction) -> Option<Version<'_>> {
         let bound = |key: &[u8]| VersionKey::new(key, Timestamp::MAX);
-        let to = to.map_or(Bound::Unbounded, |to| Bound::Excluded(bound(to)));
-        self.index.range((Bound::Included(bound(from)), to))
+        match (direction, &range.to) {
+            (Direction::Forward, _) => self.index.lower_bound(Bound::Included(&bound(&range.from))),
+            (Direction::Backward, Some(to)) => self.index.upper_bound(Bound::Excluded(&bound(to))),
+            (Direction::Backward, None) => self.index.back(),
+        }
     }
 
     /// Calls `visit` with every version in order: by key, newest version first.

@@ -5,9 +5,9 @@
 //!          checkpoint · reopen · a snapshot is taken and kept, of now or of the past · a snapshot is let go · versions
 //!          are promised to be kept · a column is added or dropped
 //!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
-//!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check ·
-//!          ranges of keys · the versions of a random period (of a table that gives them out) · the same of an engine that follows this
-//!          one
+//!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · ranges of keys · own
+//!          writes · check · the versions of a random period (of a table that gives them out) · the same of an engine
+//!          that follows this one
 //! ```
 
 mod columns;

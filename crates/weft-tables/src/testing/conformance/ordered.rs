@@ -1,5 +1,5 @@
-//! Rows by random ranges of keys, from both ends, so many at a time: those of the model, each once, in order; of a table
-//! that gives them out.
+//! Rows by random ranges of keys, from both ends, so many at a time: those of the model, each once, in order; of a
+//! table that gives them out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
