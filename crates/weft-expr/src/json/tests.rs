@@ -72,3 +72,109 @@ fn operators() {
     assert_eq!(delete_path("{\"a\": [1, 2]}", &steps(&["a", "0"])).unwrap(), "{\"a\": [2]}");
     assert_eq!(pretty("{\"a\": [1, {}]}").unwrap(), "{\n    \"a\": [\n        1,\n        {\n        }\n    ]\n}");
 }
+
+/// The canonical text, part by part: what the other is compared with.
+fn plain_canonical(text: &str) -> weft_format::Result<String> {
+    let text = text.trim_matches([' ', '\t', '\n', '\r']);
+    match text.as_bytes()[0] {
+        b'{' => {
+            let mut parts = Vec::new();
+            for (key, member) in members(text)?.unwrap() {
+                parts.push((key, plain_canonical(member)?));
+            }
+            Ok(object_text(parts))
+        }
+        b'[' => {
+            let parts: Vec<String> =
+                items(text)?.unwrap().into_iter().map(plain_canonical).collect::<weft_format::Result<_>>()?;
+            Ok(array_text(parts.iter().map(String::as_str)))
+        }
+        b'"' => {
+            let mut out = String::new();
+            quote(&unquoted(text)?, &mut out);
+            Ok(out)
+        }
+        b'-' | b'0'..=b'9' => canonical::number(text),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+#[test]
+fn random_texts_are_canonical_as_part_by_part() {
+    struct Random(u64);
+    impl Random {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % bound
+        }
+        fn of(&mut self, choices: &[&'static str]) -> &'static str {
+            choices[self.below(choices.len() as u64) as usize]
+        }
+        fn string(&mut self) -> String {
+            let parts = [
+                "",
+                "a",
+                "bb",
+                "é",
+                "\\n",
+                "\\u00e9",
+                "\\\"",
+                "\\\\",
+                "\\/",
+                "\\ud83e\\uddf5",
+                "\\u0000",
+                "\\ud800",
+                " ",
+                "{",
+                "]",
+            ];
+            let text: String = (0..self.below(4)).map(|_| self.of(&parts)).collect();
+            format!("\"{text}\"")
+        }
+        fn value(&mut self, depth: u64) -> String {
+            let blank = self.of(&["", "", " ", "\n\t"]);
+            let kinds = if depth == 0 { 3 } else { 5 };
+            let body = match self.below(kinds) {
+                0 => self.string(),
+                1 => self.of(&["true", "false", "null"]).to_owned(),
+                2 => {
+                    let sign = self.of(&["", "-"]);
+                    let whole = self.of(&["0", "1", "10", "9876543210"]);
+                    let fraction = self.of(&["", "", ".0", ".50", ".001"]);
+                    let exponent = self.of(&["", "", "e2", "E-3", "e+0", "e200000"]);
+                    format!("{sign}{whole}{fraction}{exponent}")
+                }
+                3 => {
+                    let parts: Vec<String> = (0..self.below(4)).map(|_| self.value(depth - 1)).collect();
+                    format!("[{blank}{}]", parts.join(","))
+                }
+                _ => {
+                    let part = |random: &mut Random| format!("{}{blank}:{}", random.string(), random.value(depth - 1));
+                    let parts: Vec<String> = (0..self.below(5)).map(|_| part(self)).collect();
+                    format!("{{{}{blank}}}", parts.join(", "))
+                }
+            };
+            format!("{blank}{body}{blank}")
+        }
+    }
+    let mut random = Random(7);
+    let mut whole = 0;
+    for _ in 0..60_000 {
+        let text = random.value(3);
+        let found = canonical(&text);
+        match plain_canonical(&text) {
+            Ok(expected) => {
+                assert_eq!(found.unwrap(), expected, "{text}");
+                whole += 1;
+            }
+            Err(_) => assert!(found.is_err(), "{text}"),
+        }
+    }
+    assert!(whole > 30_000, "{whole}");
+    for text in ["-0.000", "[-0,-0.5,-0e5]", &"9".repeat(20_000), &format!("0.{}", "1".repeat(16_383))] {
+        assert_eq!(canonical(text).unwrap(), plain_canonical(text).unwrap());
+    }
+    assert!(canonical(&format!("0.{}", "1".repeat(16_384))).is_err() && canonical(&"9".repeat(131_073)).is_err());
+}
