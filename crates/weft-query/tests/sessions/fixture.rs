@@ -79,3 +79,15 @@ pub(crate) fn code(session: &mut Session, sql: &str) -> Code {
         Err(error) => error.code(),
     }
 }
+
+/// Numbers that look random (xorshift).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}

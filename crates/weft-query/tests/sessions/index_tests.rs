@@ -1,20 +1,11 @@
 //! Statements by indexes: the same answers as without, whatever was planned, found or too much.
 
-use crate::fixture::{code, fixture, rows, tag};
+use crate::fixture::{Random, code, fixture, rows, tag};
 use weft_format::{Code, Value};
 use weft_sql::EngineChoice;
 use weft_sql::Session;
 
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
     /// A small integer, or NULL.
     fn value(&mut self) -> String {
         match self.below(12) {

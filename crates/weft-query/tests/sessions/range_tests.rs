@@ -5,18 +5,9 @@ use weft_format::{Code, Value};
 use weft_kernel::EngineOptions;
 use weft_sql::Session;
 
-use crate::fixture::{Fixture, code, fixture_with, rows, show, tag};
-
-struct Random(u64);
+use crate::fixture::{Fixture, Random, code, fixture_with, rows, show, tag};
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
     fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         choices[self.below(choices.len() as u64) as usize]
     }

@@ -29,6 +29,8 @@ use crate::expr::{EvalContext, Expr};
 
 /// So many rows are read first where nobody says how many are wanted.
 pub(super) const FIRST_ROWS: usize = 128;
+/// So many at most are read at once, so that a request to cancel is seen between.
+const ROWS_MAX: usize = 8192;
 /// Ranges of more bytes are left to the query engine, which hands on what it has.
 const BYTES_MAX: usize = 4 << 20;
 /// At most so many executions in a row are left to the query engine without a look.
@@ -114,7 +116,7 @@ impl RangeReader<'_> {
             self.note_done();
             return Ok(Next::End);
         };
-        let limit = limit.min(self.left);
+        let limit = limit.min(self.left).min(ROWS_MAX);
         if limit == 0 || self.bytes_left == 0 {
             self.range.rests.note(false);
             return Ok(Next::TooMany);
@@ -262,7 +264,7 @@ impl RangeAccess {
                 Next::End => return Ok(Some(keys)),
                 Next::TooMany => return Ok(None),
             };
-            limit *= 4;
+            limit = more_rows(limit);
             let mut values = rows.values.into_iter();
             for key in rows.keys {
                 context.check_cancel(number)?;
@@ -369,6 +371,11 @@ fn is_ordered_as_key(data_type: DataType) -> bool {
             | Varchar(_)
             | Numeric { .. }
     )
+}
+
+/// How many rows are read behind so many.
+pub(super) fn more_rows(limit: usize) -> usize {
+    (limit * 4).min(ROWS_MAX)
 }
 
 /// The place of an ordinal in a list, which gets it when it lacks it.

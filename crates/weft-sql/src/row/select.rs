@@ -15,7 +15,7 @@ use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
 use super::past::{At, PastMoment, left_to_queries, without_moment};
 use super::planner::{Planner, RowContext};
-use super::range::{FIRST_ROWS, Next, RangeAccess, place_of};
+use super::range::{FIRST_ROWS, Next, RangeAccess, more_rows, place_of};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
 use crate::locking::RowLocking;
@@ -300,7 +300,7 @@ impl PointSelect {
                 Next::End => break,
                 Next::TooMany => return Ok(false),
             };
-            (next, limit) = (usize::MAX, limit.saturating_mul(4));
+            (next, limit) = (usize::MAX, more_rows(limit));
             let mut values = rows.values.into_iter();
             for key in rows.keys {
                 if output.is_full() {
