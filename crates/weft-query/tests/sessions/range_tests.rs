@@ -224,6 +224,10 @@ fn keys_of_a_range_move_together() {
             rows(&mut session, &format!("SELECT id, v FROM moved_{method} ORDER BY id")),
             "1|1 2|2 3|3 4|4 5|5 7|6 8|7 9|8 10|9 11|10"
         );
+        // Found by an index.
+        tag(&mut session, &format!("UPDATE moved_{method} SET v = 0 WHERE id > 6; CREATE INDEX ON moved_{method} (v)"));
+        let moved = format!("UPDATE moved_{method} SET id = id + 1 WHERE v = 0");
+        assert_eq!(tag(&mut session, &moved), "UPDATE 5");
     }
 }
 

@@ -213,11 +213,6 @@ impl KeyClause {
         matches!(self.keys, Keys::Index(_))
     }
 
-    /// Whether it names several keys, or some between two.
-    pub(super) fn is_several(&self) -> bool {
-        matches!(self.keys, Keys::List(_) | Keys::Range(_))
-    }
-
     /// Whether it names one row.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.keys, Keys::One(_))

@@ -41,7 +41,7 @@ impl PointUpdate {
         let scope = shape.scope(&name);
         let assignments = bind_assignments(&update.assignments, &shape, &scope, &mut planner.binder)?;
         let key_columns = &shape.table.def.schema.key;
-        if key.is_several() && assignments.iter().any(|(ordinal, _)| key_columns.contains(ordinal)) {
+        if !key.is_one() && assignments.iter().any(|(ordinal, _)| key_columns.contains(ordinal)) {
             // Keys are compared when the statement ends; here a row would meet the next one, which has yet to move.
             return Err(BindError::Unsupported("new keys for several rows".into()));
         }
