@@ -16,7 +16,7 @@
 //! 3. A segment that has something from the position on at which the hindmost follower is is not removed; when nobody
 //!    else needs it, it is put aside: it is no part of the log that an opening reads, nor counts for its length.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use weft_format::{Lsn, RecordNo, Timestamp, TxnId};
 
@@ -41,12 +41,14 @@ pub(crate) struct Segment {
 }
 
 /// For whom the log is kept beyond what recovery needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKeeper {
     /// Read nodes.
     Nodes,
     /// An archive.
     Archive,
+    /// A node that is fed over a connection, by a number that no other one has.
+    Feed(u64),
 }
 
 /// From where on somebody needs the log.
@@ -78,8 +80,8 @@ pub(crate) struct Segments {
     kept: VecDeque<Segment>,
     /// Undecided transactions with chunks: the start of the segment that holds the first.
     undecided: HashMap<TxnId, Lsn>,
-    /// Who follows needs everything from here on, by [`LogKeeper`]; none: nobody does.
-    followed_from: [Option<Lsn>; 2],
+    /// Who follows needs everything from here on.
+    followed_from: BTreeMap<LogKeeper, Lsn>,
     /// Segments that are put aside, oldest first (segments 3).
     aside: VecDeque<SegmentName>,
 }
@@ -105,7 +107,10 @@ impl Segments {
     /// What lies from a position on stays, for who follows from there. Those that were put aside and are not needed any
     /// more by anybody.
     pub(crate) fn keep_from(&mut self, keeper: LogKeeper, from: Option<Lsn>) -> Vec<SegmentName> {
-        self.followed_from[keeper as usize] = from;
+        match from {
+            Some(from) => self.followed_from.insert(keeper, from),
+            None => self.followed_from.remove(&keeper),
+        };
         let mut unneeded = Vec::new();
         while let Some(first) = self.aside.front().copied() {
             let end = self.aside.get(1).map(|next| next.start).or(self.first());
@@ -118,10 +123,11 @@ impl Segments {
         unneeded
     }
 
-    /// Whether a segment that ends there has something that a follower needs (segments 3).
+    /// Whether a segment that ends there has something that a follower needs (segments 3): one that is at its end looks
+    /// there first whether it goes on.
     pub(crate) fn is_followed(&self, end: Option<Lsn>) -> bool {
-        let from = self.followed_from.iter().flatten().min();
-        from.is_some_and(|from| end.is_none_or(|end| end > *from)) && !active(Fault::CUT_LOG_FOLLOWED)
+        let from = self.followed_from.values().min();
+        from.is_some_and(|from| end.is_none_or(|end| end >= *from)) && !active(Fault::CUT_LOG_FOLLOWED)
     }
 
     /// A segment was put aside.

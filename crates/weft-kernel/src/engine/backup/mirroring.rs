@@ -36,6 +36,8 @@ use crate::log::{LogPart, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentName, segm
 use crate::manifest::{CURRENT, ManifestSnapshot, manifest_number};
 use crate::term;
 
+/// So many bytes of the end of a log tell it from another one.
+const TAIL_BYTES: u64 = 4096;
 /// What a file is called while it is fetched: this behind its name.
 const COMING: &str = ".coming";
 
@@ -253,6 +255,25 @@ impl Mirroring {
         Ok(Some(SegmentHeader::decode(&bytes, &last.to_string())?.epoch))
     }
 
+    /// The end of the log that a directory has up to a position: the header of the segment there, and its last bytes.
+    /// Empty: it has none.
+    pub fn log_tail(env: &Env, dir: &Path, position: Lsn) -> Result<Vec<LogPart>> {
+        let found = names(env, dir)?;
+        let segments = found.iter().filter_map(|name| SegmentName::parse(name));
+        let Some(last) = segments.filter(|segment| segment.start < position).max() else { return Ok(Vec::new()) };
+        let header = SEGMENT_HEADER_BYTES as u64;
+        let end = header + (position.0 - last.start.0);
+        let path = dir.join(last.to_string());
+        let failed = |error: std::io::Error| Error::io(format!("reading {}", path.display()), &error);
+        let file = env.fs.open(&path, OpenMode::Read).map_err(failed)?;
+        let part = |from: u64, to: u64| {
+            let mut bytes = vec![0; usize::try_from(to - from).expect("a tail is short")];
+            file.read_exact_at(&mut bytes, from).map_err(failed)?;
+            Ok(LogPart { segment: last.to_string(), offset: from, bytes })
+        };
+        Ok(vec![part(0, header)?, part(header.max(end.saturating_sub(TAIL_BYTES)), end)?])
+    }
+
     /// Says that the writer of an epoch has the directory: who follows looks for that.
     pub fn stand_in(&self, epoch: u32) -> Result<()> {
         term::stand_in(&self.env, &self.dir, epoch)
@@ -264,12 +285,12 @@ impl Mirroring {
         names(&self.env, &self.dir)?.iter().filter(is_behind).try_for_each(|name| self.remove(&self.dir.join(name)))
     }
 
-    /// Removes the segments that end at or before a position.
+    /// Removes the segments that end before a position: who is at the end of one looks there whether it goes on.
     pub fn remove_log_before(&self, from: Lsn) -> Result<()> {
         let mut segments: Vec<SegmentName> =
             names(&self.env, &self.dir)?.iter().filter_map(|name| SegmentName::parse(name)).collect();
         segments.sort_unstable();
-        for pair in segments.windows(2).filter(|pair| pair[1].start <= from) {
+        for pair in segments.windows(2).filter(|pair| pair[1].start < from) {
             self.remove(&self.dir.join(pair[0].to_string()))?;
         }
         Ok(())

@@ -60,6 +60,26 @@ fn a_log_that_is_cut_while_it_is_read_is_gone_and_not_damaged() {
     });
 }
 
+/// Who has read a segment to its end looks there first whether it goes on: it stays for who needs what comes behind it.
+#[test]
+fn who_is_at_the_end_of_a_segment_reads_on_though_the_log_is_cut() {
+    run(&simulation(11), |env| {
+        let log = open(&env);
+        commit(&log, 1, 200).unwrap();
+        let mut reader = read_live_log(&env, &dir(), log.durable_lsn()).unwrap();
+        let mut next = 1;
+        for ts in 2..=60 {
+            log.keep_from(LogKeeper::Nodes, Some(reader.position()));
+            commit(&log, ts, 300).unwrap();
+            log.truncate_before(behind(ts - 1)).unwrap();
+            reader.advance(log.durable_lsn()).unwrap();
+            assert_eq!(commits(&mut reader).unwrap(), (next..=ts).collect::<Vec<_>>());
+            next = ts + 1;
+        }
+        assert!(log.followed_bytes() < 3 * 3000, "no more than that stays");
+    });
+}
+
 /// One is put aside for who followed from there; the next is not needed by then, and has gone before the first one has.
 #[test]
 fn what_was_put_aside_may_outlive_what_lies_behind_it() {
