@@ -91,7 +91,13 @@ impl Worker {
 
     /// Ends it, and waits until it has ended.
     pub(crate) fn stop(&self) {
+        self.stop_and(|| ());
+    }
+
+    /// The same; `wake` ends what it may be waiting for beside the bell.
+    pub(crate) fn stop_and(&self, wake: impl FnOnce()) {
         self.bell.ring();
+        wake();
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }

@@ -40,6 +40,11 @@ pub const FORGET_NAMED_FILES: Fault = Fault::new("FORGET_NAMED_FILES");
 /// A commit that is to be in the archive is acknowledged before it is.
 pub const ACKNOWLEDGE_UNSHIPPED: Fault = Fault::new("ACKNOWLEDGE_UNSHIPPED");
 
+/// A node is fed though its log is not that of who feeds it.
+pub const FEED_ANYTHING: Fault = Fault::new("FEED_ANYTHING");
+/// A node that lacks something is not emptied: it waits for what has gone.
+pub const KEEP_WHAT_IS_LOST: Fault = Fault::new("KEEP_WHAT_IS_LOST");
+
 /// All of them.
 pub const ALL: &[Fault] = &[
     ANNOUNCE_EARLY,
@@ -58,4 +63,6 @@ pub const ALL: &[Fault] = &[
     SHIPPED_IS_FRESH,
     FORGET_NAMED_FILES,
     ACKNOWLEDGE_UNSHIPPED,
+    FEED_ANYTHING,
+    KEEP_WHAT_IS_LOST,
 ];

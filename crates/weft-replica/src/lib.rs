@@ -55,8 +55,9 @@ mod survey;
 
 pub use announcement::Announcement;
 pub use archive::{
-    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, MIRROR_FILE, Mirror,
-    MirrorOptions, NOTE_FILE, is_archive, is_mirror, restore_archive, survey_archive,
+    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, Connect, FEED_VERSION, Fed,
+    FeedOptions, Link, MIRROR_FILE, Mirror, MirrorOptions, NOTE_FILE, Transit, feed, is_archive, is_mirror,
+    restore_archive, survey_archive,
 };
 pub use company::Company;
 pub use follow_on::Replaced;

@@ -24,6 +24,7 @@ use super::chain::{failed, find_piece, read_head};
 use super::names::{IDENTITY, PieceName, fence_name, get, newest_fence};
 use super::note::Note;
 use super::piece::{Base, Piece};
+use super::transit::{TAIL, TAIL_NAME};
 use crate::faults;
 
 /// So many pieces behind the note are compared with the log at most: those of one span are.
@@ -89,6 +90,56 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
     let nodes = head.as_ref().and_then(|head| head.nodes).map(|nodes| nodes.edits).filter(|_| !is_restored);
     let (after, bases) = head.map_or((None, [None; 2]), |head| (Some(head.name), head.bases));
     Ok(Claim { archive, fence, after, position, bases, nodes })
+}
+
+/// The same for a node that is fed. Nothing was noted of it: its own log says whether this one goes on from there.
+/// [`Failed::Gone`]: it does not, and the node has to begin anew.
+pub(super) fn claim_fed(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) -> Result<Claim, Failed> {
+    engine.check_writes().map_err(Failed::Lost)?;
+    let archive = identify(engine, &**store)?;
+    let head = read_head(&**store)?;
+    test_fed(engine, &**store, head.as_ref())?;
+    let fence = create_fence(engine, &**store, line)?;
+    let (position, nodes) = (head.as_ref().map(|head| head.to), head.as_ref().and_then(|head| head.nodes));
+    let (after, bases) = head.map_or((None, [None; 2]), |head| (Some(head.name), head.bases));
+    Ok(Claim { archive, fence, after, position, bases, nodes: nodes.map(|nodes| nodes.edits) })
+}
+
+/// Tests that the end of a node's log, and what it has not taken yet, are in the log of this directory.
+fn test_fed(engine: &Engine, store: &dyn ObjectStore, head: Option<&Piece>) -> Result<(), Failed> {
+    let refused = |why: String| {
+        let what = format!("what {} has, the log of this server does not go on from: {why}", store.place());
+        Failed::Gone(Error::new(Code::UndefinedFile, what).hint("it begins anew"))
+    };
+    let Some(head) = head else { return Ok(()) };
+    let reading = |error: &std::io::Error| failed(store, "reading", error);
+    let Some(tail) = get(store, TAIL).map_err(|error| reading(&error))? else {
+        return Err(refused("nothing is known of its log".to_owned()));
+    };
+    let tail = Piece::decode(&tail, TAIL_NAME)?;
+    let durable = engine.durable().lsn;
+    if head.to > durable || tail.to > durable {
+        return Err(refused(format!("it has the log up to {}, and this one ends at {durable}", head.to.max(tail.to))));
+    }
+    let tap = match engine.tap_log(tail.to) {
+        Ok(tap) => tap,
+        Err(error) if error.code() == Code::UndefinedFile => return Err(refused(error.message().to_owned())),
+        Err(error) => return Err(error.into()),
+    };
+    // Those that it has taken have gone, but for the last.
+    let (mut at, mut left) = (Some(head.clone()), COMPARED_MAX);
+    let mut parts = tail.parts;
+    while let Some(piece) = at.filter(|_| left > 0) {
+        left -= 1;
+        parts.extend(piece.parts);
+        at = piece.after.map(|before| find_piece(store, before)).transpose()?.flatten();
+    }
+    for part in &parts {
+        if !tap.has(part)? && !active(faults::FEED_ANYTHING) {
+            return Err(refused(format!("it has other bytes of {}, or those are not kept any more", part.segment)));
+        }
+    }
+    Ok(())
 }
 
 /// The number of the archive, which is made when there is none.

@@ -39,12 +39,15 @@ use super::mirror_note::{MIRROR_FILE, Mirrored, write_empty};
 use super::names::{IDENTITY, PieceName, get};
 use super::piece::{Base, Piece};
 use super::standing::{ArchivePhase, ArchiveStatus, Stands, accompany};
+use super::transit::Transit;
 use crate::announcement::Announcement;
 use crate::bell::{Bell, Worker};
 use crate::faults;
 use crate::place::Place;
 use crate::standing::Phase;
 
+/// How often it is looked for what was put into a transit without a sign: beats.
+const FED_INTERVAL: Duration = Duration::from_millis(20);
 /// The shortest interval.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 /// The longest pause after trouble.
@@ -98,6 +101,21 @@ impl Mirror {
     /// Begins to mirror: when this returns nodes can join in the directory, which is made, or goes on from where it is.
     /// A store that cannot be asked keeps a directory that is there from nothing.
     pub fn start(env: &Env, store: Arc<dyn ObjectStore>, dir: &Path, options: MirrorOptions) -> Result<Mirror> {
+        Mirror::begin(env, (store, None), dir, options)
+    }
+
+    /// The same of what comes into a transit, which is emptied as it is taken.
+    pub fn start_fed(env: &Env, transit: &Arc<Transit>, dir: &Path, patience: Duration) -> Result<Mirror> {
+        let store: Arc<dyn ObjectStore> = transit.clone();
+        Mirror::begin(env, (store, Some(transit.clone())), dir, MirrorOptions { interval: FED_INTERVAL, patience })
+    }
+
+    fn begin(
+        env: &Env,
+        (store, transit): (Arc<dyn ObjectStore>, Option<Arc<Transit>>),
+        dir: &Path,
+        options: MirrorOptions,
+    ) -> Result<Mirror> {
         let mirroring = Mirroring::begin(env, &store, dir, MIRROR_FILE)?;
         let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
         let shared = Arc::new(Shared {
@@ -107,6 +125,9 @@ impl Mirror {
             has_panicked: AtomicBool::new(false),
             bell: Arc::new(Bell::new()),
         });
+        if let Some(transit) = &transit {
+            transit.wakes(&shared.bell);
+        }
         let place = Place::of(env, dir);
         place.forget_all()?;
         let mut work = Work {
@@ -128,6 +149,7 @@ impl Mirror {
             waits_since: None,
             idle: 0,
             store,
+            transit,
         };
         work.begin(options.patience)?;
         let mirrors = shared.clone();
@@ -196,6 +218,8 @@ struct Work {
     mirroring: Mirroring,
     shared: Arc<Shared>,
     store: Arc<dyn ObjectStore>,
+    /// Where that is emptied as it is taken; none: others ship to it, for whomever.
+    transit: Option<Arc<Transit>>,
     /// The number of the archive, once it was read; none: it is read again (mirror 5).
     archive: Option<u64>,
     /// How far it is; none: nothing is there.
@@ -232,6 +256,8 @@ impl Work {
         loop {
             let Err(error) = self.round() else { return Ok(()) };
             let waited = Duration::from_nanos(self.env.clock.monotonic_nanos().saturating_sub(begun));
+            // Nothing comes into a transit of whose feeder nothing is heard: that says more.
+            let error = self.transit.as_ref().and_then(|transit| transit.trouble()).unwrap_or(error);
             let may_come = matches!(error.code(), Code::CannotConnectNow | Code::UndefinedObject | Code::Io);
             if !may_come || waited >= patience {
                 return Err(error);
@@ -252,13 +278,17 @@ impl Work {
                     pause = (pause * 2).min(PAUSE_MAX.max(self.interval));
                 }
             }
-            self.shared.bell.pause(pause);
+            match pause <= self.interval {
+                true => self.shared.bell.pause_unless_hurried(pause),
+                false => self.shared.bell.pause(pause),
+            }
         }
         self.shared.status.lock().phase = ArchivePhase::Stopped;
     }
 
     /// Takes what is new.
     fn round(&mut self) -> Result<()> {
+        self.hear_of_loss()?;
         let archive = self.identify()?;
         if self.at.is_none() || self.lost.is_some() {
             self.make_anew(archive)?;
@@ -288,8 +318,22 @@ impl Work {
         self.look_around()?;
         self.show()?;
         let mut status = self.shared.status.lock();
-        (status.phase, status.error) = (ArchivePhase::Following, None);
+        let trouble = self.transit.as_ref().and_then(|transit| transit.trouble());
+        let phase = if trouble.is_some() { ArchivePhase::Waiting } else { ArchivePhase::Following };
+        (status.phase, status.error) = (phase, trouble);
         Ok(())
+    }
+
+    /// What was in a transit has gone, or is to go, and the directory is made anew.
+    fn hear_of_loss(&mut self) -> Result<()> {
+        let Some(transit) = &self.transit else { return Ok(()) };
+        if let Some(why) = transit.take_emptied() {
+            (self.lost, self.archive) = (Some(why), None);
+        }
+        match &self.lost {
+            Some(why) if transit.is_lost() => Err(why.clone()),
+            _ => Ok(()),
+        }
     }
 
     fn at(&self) -> &Mirrored {
@@ -299,6 +343,9 @@ impl Work {
     /// The directory has to be made anew, in the next round.
     fn lose(&mut self, error: Error) -> Result<()> {
         (self.lost, self.archive) = (Some(error.clone()), None);
+        if let Some(transit) = &self.transit {
+            transit.lose();
+        }
         Err(error)
     }
 
@@ -353,6 +400,9 @@ impl Work {
         let last = backup.timestamp;
         let at = Mirrored { archive, next: base.from, position: base.end, last, made: 0, base };
         at.write(&self.env, &self.dir)?;
+        if let Some(transit) = &self.transit {
+            transit.settled(&backup, (at.position, at.last))?;
+        }
         (self.at, self.backup, self.lost, self.waits_since) = (Some(at), Some(backup), None, None);
         (self.files, self.files_from, self.fine_to) = (Vec::new(), base.from, Some(head.name));
         self.shared.status.lock().base = Some(base.backup);
@@ -397,6 +447,9 @@ impl Work {
         at.write(&self.env, &self.dir)?;
         self.at = Some(at);
         self.show()?;
+        if let Some(transit) = self.transit.as_ref().filter(|_| lost.is_none()) {
+            transit.took(&pieces[..whole], (at.position, at.last))?;
+        }
         let mut status = self.shared.status.lock();
         status.pieces += whole as u64;
         status.bytes += bytes;
@@ -451,6 +504,9 @@ impl Work {
         self.mirroring.settle(&backup, known.as_ref(), edits, false)?;
         let at = Mirrored { base, ..at };
         at.write(&self.env, &self.dir)?;
+        if let Some(transit) = &self.transit {
+            transit.settled(&backup, (at.position, at.last))?;
+        }
         self.waits_since = None;
         self.mirroring.remove_log_before(log_from.min(Mirroring::log_begins(&backup)))?;
         if base.from >= self.files_from {

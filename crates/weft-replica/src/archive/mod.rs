@@ -19,6 +19,7 @@
 //! | `standing` | how it stands, for views |
 //! | `chain`, `restore` | which pieces follow each other; a database made of a base and them |
 //! | `counted`, `mirror`, `mirror_note` | which come next and count; a directory that is kept as the writer's is |
+//! | `feed`, `fed`, `remote`, `transit` | an archive at the other end of a connection, emptied as its node takes it |
 //!
 //! 1. What counts as shipped is restored by whoever restores after that.
 //! 2. Two openings never both go on: who ships creates a fence first, and then reads how far the one before it came; a
@@ -41,23 +42,31 @@ mod beat;
 mod chain;
 mod claim;
 mod counted;
+mod fed;
+mod feed;
 mod mirror;
 mod mirror_note;
 mod names;
 mod note;
 mod piece;
+mod remote;
 mod restore;
 mod shipper;
 mod span;
 mod standing;
+mod transit;
 
+pub use fed::{Connect, Fed};
+pub use feed::{FeedOptions, feed};
 pub use mirror::{Mirror, MirrorOptions, is_mirror};
 pub use mirror_note::MIRROR_FILE;
 pub use names::is_archive;
 pub use note::NOTE_FILE;
+pub use remote::{FEED_VERSION, Link};
 pub use restore::{ArchiveRestored, ArchiveSummary, restore_archive, survey_archive};
 pub use shipper::{Archive, ArchiveOptions};
 pub use standing::{ArchivePhase, ArchiveStatus};
+pub use transit::Transit;
 
 #[cfg(test)]
 #[allow(

@@ -17,7 +17,7 @@ const PIECE_PREFIX: &str = "piece-";
 const FILES_PREFIX: &str = "files-";
 
 /// A piece of the log: which fence's, and its number among those: 1, 2, ...
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PieceName {
     pub(super) fence: u64,
     pub(super) number: u64,
@@ -125,7 +125,13 @@ pub(super) fn before(store: &dyn ObjectStore, first: PieceName) -> io::Result<Ve
     Ok(names)
 }
 
-fn each_name(store: &dyn ObjectStore, prefix: &str, mut take: impl FnMut(&str)) -> io::Result<()> {
+/// Whether a name is that of a fence.
+pub(super) fn is_fence(name: &str) -> bool {
+    name.strip_prefix(FENCE_PREFIX).is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
+/// Takes each name that begins so.
+pub(super) fn each_name(store: &dyn ObjectStore, prefix: &str, mut take: impl FnMut(&str)) -> io::Result<()> {
     let mut after = String::new();
     loop {
         let page = store.list(prefix, &after)?;

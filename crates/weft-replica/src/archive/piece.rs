@@ -77,7 +77,7 @@ pub(super) struct ForNodes {
 }
 
 /// A piece of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) name: PieceName,
     /// The one before it; none: it is the first of an archive.

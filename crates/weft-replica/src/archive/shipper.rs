@@ -12,13 +12,14 @@
 //! 3. For nodes files stay from a moment on of whose edits the log that was shipped tells: so one that an edit has
 //!    named of which it does not tell is there, whatever has forgotten it since.
 //! 4. For nodes a base is made when the last one has not the edits from which on the pieces have all files.
+//! 5. Of a node that is fed ([`Aim::Feed`]) the directory notes nothing, and its trouble is nobody's but its own.
 //!
 //! Concurrency: the status's mutex is held for moments; the thread holds nothing while it asks the store.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_env::sync::Mutex;
@@ -31,7 +32,7 @@ use weft_kernel::{Engine, KeptFiles};
 use super::acks::Acks;
 use super::base::{Bases, Made, tidy};
 use super::beat::Beat;
-use super::claim::{Claim, Failed, check_fence, claim};
+use super::claim::{Claim, Failed, check_fence, claim, claim_fed};
 use super::names::PieceName;
 use super::note::Note;
 use super::piece::{Base, ForNodes};
@@ -52,8 +53,9 @@ const BASE_PAUSE: Duration = Duration::from_secs(10);
 const ENDING_TIME: Duration = Duration::from_secs(10);
 /// The longest pause after trouble.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// A fence is looked for so often, though nothing is shipped: of as many intervals.
+/// A fence is looked for so often, though nothing is shipped: of as many intervals, and no more often than that.
 const IDLE_ROUNDS: u32 = 10;
+const IDLE_MIN: Duration = Duration::from_millis(100);
 
 /// How an archive is kept.
 #[derive(Clone, Copy, Debug)]
@@ -85,9 +87,29 @@ impl Default for ArchiveOptions {
     }
 }
 
+/// Whom it ships for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// Whoever restores: the database has one archive.
+    Archive,
+    /// A node, over a connection that has this number.
+    Feed(u64),
+}
+
+impl Aim {
+    fn keeper(self) -> LogKeeper {
+        match self {
+            Aim::Archive => LogKeeper::Archive,
+            Aim::Feed(number) => LogKeeper::Feed(number),
+        }
+    }
+}
+
 struct Shared {
     env: Env,
     status: Mutex<ArchiveStatus>,
+    /// The last edit of which what was shipped tells.
+    told: AtomicU64,
     /// Everything that was durable at this moment was shipped, behind a base; none: that was never so.
     caught_up: Mutex<Option<u64>>,
     bell: Arc<Bell>,
@@ -114,15 +136,30 @@ impl Archive {
     /// Begins to ship; once for an engine. Fails when its directory may not go on with the archive; a store that cannot
     /// be asked is asked again, later.
     pub fn start(engine: &Arc<Engine>, store: Arc<dyn ObjectStore>, options: ArchiveOptions) -> Result<Archive> {
+        let kept_from = Archive::has_up_to(engine.env(), engine.dir())?;
+        let archive = Archive::begin(engine, store, options, (Aim::Archive, kept_from));
+        archive.map_err(|failed| match failed {
+            Failed::Again(error) | Failed::Gone(error) | Failed::Lost(error) => error,
+        })
+    }
+
+    /// The same, for whomever it is; from `kept_from` on the log is kept at once. [`Failed::Gone`]: the node that is
+    /// fed has what this log does not go on from.
+    pub(super) fn begin(
+        engine: &Arc<Engine>,
+        store: Arc<dyn ObjectStore>,
+        options: ArchiveOptions,
+        (aim, kept_from): (Aim, Option<Lsn>),
+    ) -> Result<Archive, Failed> {
         let env = engine.env().clone();
-        let kept_from = Archive::has_up_to(&env, engine.dir())?;
         if kept_from.is_some() {
-            engine.keep_log_from(LogKeeper::Archive, kept_from);
+            engine.keep_log_from(aim.keeper(), kept_from);
         }
         let status = ArchiveStatus { place: store.place().to_owned(), ..ArchiveStatus::default() };
         let shared = Arc::new(Shared {
             env: env.clone(),
             status: Mutex::new(status),
+            told: AtomicU64::new(0),
             caught_up: Mutex::new(None),
             bell: Arc::new(Bell::new()),
             acks: Acks::default(),
@@ -134,6 +171,7 @@ impl Archive {
             engine: engine.clone(),
             store: store.clone(),
             options,
+            aim,
             shared: shared.clone(),
             line: env.rng.next_u64(),
             shipment: None,
@@ -146,19 +184,21 @@ impl Archive {
             base_is_void: false,
             is_base_new: false,
             base_pause: (0, 0),
-            idle: 0,
+            looked: env.clock.monotonic_nanos(),
             ending: None,
         };
         match shipper.claim() {
-            Err(Failed::Lost(error)) => {
-                engine.keep_log_from(LogKeeper::Archive, None);
-                return Err(error);
+            Err(Failed::Again(error) | Failed::Gone(error)) if aim == Aim::Archive => shared.failed(error),
+            Err(failed) => {
+                engine.keep_log_from(aim.keeper(), None);
+                return Err(failed);
             }
-            Err(Failed::Again(error) | Failed::Gone(error)) => shared.failed(error),
             Ok(()) => {}
         }
-        let stands: Arc<dyn Stands> = shared.clone();
-        accompany(engine, &stands);
+        if aim == Aim::Archive {
+            let stands: Arc<dyn Stands> = shared.clone();
+            accompany(engine, &stands);
+        }
         if !options.ack.is_zero() {
             let waits = shared.clone();
             engine.acknowledge_by(Box::new(move |ts| waits.acks.wait(&waits.env, &waits.bell, ts, options.ack)));
@@ -181,6 +221,11 @@ impl Archive {
     /// Where it ships to.
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         self.store.clone()
+    }
+
+    /// The last edit of the manifest of which what was shipped tells.
+    pub(super) fn told(&self) -> u64 {
+        self.shared.told.load(Ordering::Acquire)
     }
 
     /// Why nothing goes on, when another has taken over the archive.
@@ -245,6 +290,7 @@ struct Shipper {
     engine: Arc<Engine>,
     store: Arc<dyn ObjectStore>,
     options: ArchiveOptions,
+    aim: Aim,
     shared: Arc<Shared>,
     /// Random, of this opening.
     line: u64,
@@ -268,8 +314,8 @@ struct Shipper {
     is_base_new: bool,
     /// How many bases have failed, one after another, and before when none is begun.
     base_pause: (u32, u64),
-    /// Rounds since it was looked for a fence.
-    idle: u32,
+    /// When it was looked for a fence.
+    looked: u64,
     /// When the last round began.
     ending: Option<u64>,
 }
@@ -320,12 +366,14 @@ impl Shipper {
 
     fn keep_from(&mut self, from: Option<Lsn>) {
         self.kept_from = from;
-        self.engine.keep_log_from(LogKeeper::Archive, from);
+        self.engine.keep_log_from(self.aim.keeper(), from);
     }
 
     /// Another has taken over: what would be committed here, nobody who restores would ever see (archive 2).
     fn lose(&mut self, error: Error) {
-        self.engine.stop_writes(error.message());
+        if self.aim == Aim::Archive {
+            self.engine.stop_writes(error.message());
+        }
         self.shared.acks.end(&error);
         self.bases.end();
         self.keep_from(None);
@@ -336,7 +384,10 @@ impl Shipper {
     fn claim(&mut self) -> Result<(), Failed> {
         // Files that go from here on stay, then it is asked how far the log is (shipper 1).
         self.held = VecDeque::from([self.engine.keep_files()]);
-        let claimed: Claim = claim(&self.engine, &self.store, self.line)?;
+        let claimed: Claim = match self.aim {
+            Aim::Archive => claim(&self.engine, &self.store, self.line)?,
+            Aim::Feed(_) => claim_fed(&self.engine, &self.store, self.line)?,
+        };
         let Claim { archive, fence, after, position, bases, nodes } = claimed;
         let (durable, head_before) = (self.engine.durable(), position);
         let mut shipment = Shipment {
@@ -362,12 +413,20 @@ impl Shipper {
             shipment.last = durable.last;
         }
         self.shipment = Some(shipment);
-        Note { archive, head, position, is_restored: false }.write(self.engine.env(), self.engine.dir())?;
+        self.note(Note { archive, head, position, is_restored: false })?;
         self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
         (status.fence, status.shipped) = (fence, position);
         status.base = bases[0].map(|base| base.backup);
         Ok(())
+    }
+
+    /// The directory of an archive's database notes how far that is (shipper 5).
+    fn note(&self, note: Note) -> Result<()> {
+        match self.aim {
+            Aim::Archive => note.write(self.engine.env(), self.engine.dir()),
+            Aim::Feed(_) => Ok(()),
+        }
     }
 
     /// Goes on from the log's durable end: what comes before it is for a base to have.
@@ -504,9 +563,12 @@ impl Shipper {
                 self.shared.noted(error);
             }
         }
-        self.idle = if has_shipped { 0 } else { self.idle + 1 };
-        if self.idle >= IDLE_ROUNDS || self.shared.stops() {
-            self.idle = 0;
+        let (now, idle_time) = (self.now(), (self.options.interval * IDLE_ROUNDS).max(IDLE_MIN));
+        if has_shipped {
+            self.looked = now;
+        }
+        if now.saturating_sub(self.looked) >= idle_time.as_nanos() as u64 || self.shared.stops() {
+            self.looked = now;
             let Shipment { claim: Claim { fence, .. }, head, nodes, .. } = *self.shipment();
             check_fence(&*self.store, fence)?;
             if let (Some(ForNodes { made, .. }), Some(head), false) = (nodes, head, has_shipped) {
@@ -550,8 +612,10 @@ impl Shipper {
         }
         // The note of a directory that another has taken is that one's.
         engine.check_directory().map_err(Failed::Lost)?;
-        Note { archive, head, position, is_restored: false }.write(engine.env(), engine.dir())?;
+        self.note(Note { archive, head, position, is_restored: false })?;
         self.keep_from(Some(position));
+        let told = self.shipment().told;
+        self.shared.told.store(told, Ordering::Release);
         let mut status = self.shared.status.lock();
         (status.shipped, status.commit) = (position, last);
         status.pieces += 1;

@@ -19,6 +19,7 @@ use super::*;
 use crate::faults;
 
 mod acknowledged;
+mod feeds;
 mod mirrors;
 mod takeovers;
 

@@ -24,9 +24,7 @@ impl Bench {
     }
 
     fn node_at(&self, name: &str) -> Node {
-        let methods = vec![column_method(), row_method(), lineage_method()];
-        let options = NodeOptions { name: Some("far".into()), engine: options(), ..NodeOptions::default() };
-        Node::start(&Env::real(), &self.at(name), methods, options, Box::new(|_, _| {})).unwrap()
+        node_at(&self.at(name))
     }
 
     fn far(&self, name: &str) -> Far {
@@ -35,15 +33,26 @@ impl Bench {
     }
 }
 
+/// A node in a directory.
+pub(super) fn node_at(dir: &Path) -> Node {
+    let methods = vec![column_method(), row_method(), lineage_method()];
+    let options = NodeOptions { name: Some("far".into()), engine: options(), ..NodeOptions::default() };
+    Node::start(&Env::real(), dir, methods, options, Box::new(|_, _| {})).unwrap()
+}
+
+/// Waits until a node shows what the writer has, and compares everything.
+pub(super) fn far_is_as(node: &Node, mirror: &Mirror, engine: &Arc<Engine>) {
+    let expected = all(engine);
+    let seconds = Duration::from_secs(LIMIT_SECONDS.load(Ordering::Relaxed));
+    let waited = node.wait_for(engine.published(), seconds, None).unwrap();
+    assert_eq!(waited, Waited::Shown, "{:?} {:?}", node.status(), mirror.status());
+    assert_eq!(node.engine().published(), engine.published());
+    assert_eq!(all(&node.engine()), expected, "{:?} {:?}", node.status(), mirror.status());
+}
+
 impl Far {
-    /// Waits until it shows what the writer has, and compares everything.
     fn is_as(&self, engine: &Arc<Engine>) {
-        let expected = all(engine);
-        let seconds = Duration::from_secs(LIMIT_SECONDS.load(Ordering::Relaxed));
-        let waited = self.node.wait_for(engine.published(), seconds, None).unwrap();
-        assert_eq!(waited, Waited::Shown, "{:?} {:?}", self.node.status(), self.mirror.status());
-        assert_eq!(self.node.engine().published(), engine.published());
-        assert_eq!(all(&self.node.engine()), expected, "{:?} {:?}", self.node.status(), self.mirror.status());
+        far_is_as(&self.node, &self.mirror, engine);
     }
 
     fn stop(self) {
@@ -54,7 +63,7 @@ impl Far {
 }
 
 /// Writes, loads, converts and merges.
-fn work(engine: &Arc<Engine>, round: i64) {
+pub(super) fn work(engine: &Arc<Engine>, round: i64) {
     (0..50).for_each(|k| put(engine, (k * 7 + round) % 60, round * 1000 + k).unwrap());
     if round % 2 == 1 && round < 12 {
         load(engine, 60 + round * 5..65 + round * 5);

@@ -1,0 +1,134 @@
+//! The node's end of a connection over which it is fed: connects, answers what the writer asks, connects again.
+//!
+//! ```text
+//!   connect ─▶ answer, answer, ... ─▶ ended ─▶ pause, longer and longer ─▶ connect
+//!                 │                      └─ "begin anew": what has come goes first
+//!                 └─▶ transit ─▶ mirror ─▶ DIR ─▶ Node
+//! ```
+//!
+//! 1. One connection at a time: what has come goes while nobody is connected.
+//! 2. Whatever becomes of connections, what the node has it shows.
+//!
+//! Concurrency: one thread.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_env::Env;
+use weft_env::sync::Mutex;
+use weft_format::{Code, Error, Result};
+use weft_kernel::fault::active;
+
+use super::remote::{Answered, Link, answer};
+use super::transit::Transit;
+use crate::bell::{Bell, Worker};
+use crate::faults;
+
+/// The first pause before it connects again, and the longest.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// How a node reaches its writer.
+pub trait Connect: Send + Sync {
+    /// Connects to a server that feeds from then on.
+    fn connect(&self) -> Result<Box<dyn Link>>;
+    /// Where that is, for messages; no secrets.
+    fn place(&self) -> String;
+}
+
+struct Shared {
+    transit: Arc<Transit>,
+    connect: Arc<dyn Connect>,
+    bell: Arc<Bell>,
+    /// Ends the connection that there is.
+    cut: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
+}
+
+/// Has a node fed, until it is stopped or dropped.
+pub struct Fed {
+    shared: Arc<Shared>,
+    worker: Worker,
+}
+
+impl Fed {
+    /// Begins to connect; what comes is put into `transit`.
+    pub fn start(env: &Env, connect: Arc<dyn Connect>, transit: &Arc<Transit>) -> Result<Fed> {
+        let shared =
+            Arc::new(Shared { transit: transit.clone(), connect, bell: Arc::new(Bell::new()), cut: Mutex::new(None) });
+        let running = shared.clone();
+        let worker = Worker::start(env, ("weft-fed", "is fed"), &shared.bell, move || running.run())?;
+        Ok(Fed { shared, worker })
+    }
+
+    /// Ends.
+    pub fn stop(&self) {
+        self.worker.stop_and(|| {
+            if let Some(cut) = &*self.shared.cut.lock() {
+                cut();
+            }
+        });
+    }
+}
+
+impl Drop for Fed {
+    fn drop(&mut self) {
+        // Bell 2.
+        if !std::thread::panicking() {
+            self.stop();
+        }
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        let mut pause = PAUSE_MIN;
+        while !self.bell.has_rung() {
+            let mut answered = 0;
+            let why = match self.serve(&mut answered) {
+                Ok(why) | Err(why) => why,
+            };
+            pause = if answered > 0 { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
+            self.transit.note_trouble(Some(why));
+            self.bell.pause(pause);
+        }
+    }
+
+    /// Serves one connection to its end; why it has ended.
+    fn serve(&self, answered: &mut u64) -> Result<Error> {
+        if self.transit.is_lost() {
+            let why = Error::new(Code::UndefinedFile, "what has come did not go on from what this node has");
+            self.transit.empty(&why)?;
+        }
+        let mut link = self.connect.connect()?;
+        *self.cut.lock() = Some(link.cutter());
+        let ended = self.answer_all(&mut *link, answered);
+        *self.cut.lock() = None;
+        link.cutter()();
+        ended
+    }
+
+    fn answer_all(&self, link: &mut dyn Link, answered: &mut u64) -> Result<Error> {
+        let place = self.connect.place();
+        let failed = |error: &io::Error| Error::io(format!("the connection to {place}"), error);
+        while !self.bell.has_rung() && (!self.transit.is_lost() || active(faults::KEEP_WHAT_IS_LOST)) {
+            let Some(message) = link.receive().map_err(|error| failed(&error))? else {
+                return Ok(Error::new(Code::Io, format!("{place} has ended the connection")));
+            };
+            match answer(&self.transit, &message).map_err(|error| failed(&error))? {
+                Answered::Answer(answer) => link.send(&answer).map_err(|error| failed(&error))?,
+                Answered::Ended(begins_anew, why) => {
+                    if begins_anew {
+                        self.transit.empty(&why)?;
+                    }
+                    return Ok(Error::new(why.code(), format!("{place}: {}", why.message())));
+                }
+            }
+            if *answered == 0 {
+                self.transit.note_trouble(None);
+            }
+            *answered += 1;
+        }
+        Ok(Error::new(Code::CannotConnectNow, "what this node lacks does not come: it begins anew"))
+    }
+}
