@@ -38,6 +38,10 @@ pub trait Fs: Send + Sync {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file; durable after [`Fs::sync_dir`].
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory that is empty; a file system that keeps it does no harm.
+    fn remove_dir(&self, _dir: &Path) -> io::Result<()> {
+        Ok(())
+    }
     /// Creates a directory and its parents.
     fn create_dir_all(&self, dir: &Path) -> io::Result<()>;
     /// Makes created, renamed and removed entries of a directory durable.

@@ -42,7 +42,7 @@ pub const ACKNOWLEDGE_UNSHIPPED: Fault = Fault::new("ACKNOWLEDGE_UNSHIPPED");
 
 /// A node is fed though its log is not that of who feeds it.
 pub const FEED_ANYTHING: Fault = Fault::new("FEED_ANYTHING");
-/// A node that lacks something is not emptied: it waits for what has gone.
+/// What has come for a node and is damaged stays.
 pub const KEEP_WHAT_IS_LOST: Fault = Fault::new("KEEP_WHAT_IS_LOST");
 
 /// All of them.

@@ -55,7 +55,7 @@ mod survey;
 
 pub use announcement::Announcement;
 pub use archive::{
-    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, Connect, FEED_VERSION, Fed,
+    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, Connect, FEED_VERSION,
     FeedOptions, Link, MIRROR_FILE, Mirror, MirrorOptions, NOTE_FILE, Transit, feed, is_archive, is_mirror,
     restore_archive, survey_archive,
 };

@@ -4,7 +4,7 @@
 //!   psql, drivers ─▶ weft_wire (sockets, TLS, frames, messages, SCRAM) ─▶ connection (one thread, one session)
 //!                                                                       types (values as text and bytes)
 //!   server: listeners, limits, cancelling, the end
-//!   monitor: /metrics and /health
+//!   monitor: /metrics and /health;   upstream: the server that feeds a node
 //! ```
 //!
 //! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point
@@ -20,7 +20,9 @@ mod connection;
 mod monitor;
 mod server;
 mod types;
+mod upstream;
 
 pub use monitor::Monitor;
 pub use server::{Auth, Server, ServerConfig, connect_as_owner};
+pub use upstream::Upstream;
 pub use weft_wire::{Level, Log, TlsIdentity, Verifier, client, protocol};

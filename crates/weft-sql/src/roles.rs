@@ -28,6 +28,8 @@ pub struct Login {
     pub oid: u32,
     /// Whether every right is the role's.
     pub superuser: bool,
+    /// Whether it may take the whole database, as nodes do.
+    pub replication: bool,
     /// Whether it may log in at all.
     pub can_login: bool,
     /// Whether it may connect to the database.
@@ -64,6 +66,7 @@ pub fn login(session: &mut Session, name: &str) -> Result<Option<Login>> {
     Ok(Some(Login {
         oid: role.oid,
         superuser: role.superuser,
+        replication: role.replication,
         can_login: role.login,
         may_connect: access.rights(role.oid, Target::Database, Kind::Database).has(Rights::CONNECT),
         connection_limit: role.connection_limit,

@@ -7,6 +7,8 @@
 //!
 //! 1. A name appears when all bytes of its object are durable, and the name itself before `put` and `create` return.
 //! 2. `create` renames where nothing is: of all who create a name one succeeds, on whichever machine.
+//! 3. A folder goes with its last object. Nobody puts another one there at that moment: in an archive whose objects go,
+//!    and among backups, each folder has one writer, who has ended.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -95,6 +97,17 @@ impl FileStore {
         Ok(())
     }
 
+    /// Removes the folders of an object that has gone, those that are empty (file 3).
+    fn remove_folders(&self, path: &Path) {
+        for folder in path.ancestors().skip(1).take_while(|folder| *folder != self.root) {
+            let mut durable = self.durable.lock();
+            if self.env.fs.remove_dir(folder).is_err() {
+                return;
+            }
+            durable.remove(folder);
+        }
+    }
+
     /// Adds the names below a folder to `found`.
     fn walk(&self, folder: &Path, above: &str, prefix: &str, found: &mut Vec<String>) -> io::Result<()> {
         for name in self.env.fs.list(folder)? {
@@ -175,6 +188,7 @@ impl ObjectStore for FileStore {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
+            self.remove_folders(&self.root.join(name));
         }
         Ok(())
     }

@@ -29,8 +29,8 @@ use weft_kernel::{
     Backup, BackupPlace, BackupSummary, Engine, EngineOptions, EngineStatus, QuarantineReport, TableDef,
 };
 use weft_replica::{
-    Archive, ArchiveRestored, ArchiveStatus, ArchiveSummary, Herald, Mirror, MirrorOptions, Node, NodeOptions,
-    NodeSeen, NodeStatus, Promoted, Survey,
+    Archive, ArchiveRestored, ArchiveStatus, ArchiveSummary, FeedOptions, Herald, Link, Mirror, MirrorOptions, Node,
+    NodeOptions, NodeSeen, NodeStatus, Promoted, Survey, Transit,
 };
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
@@ -38,7 +38,7 @@ use weft_sql::roles::Login;
 use weft_sql::{QueryOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::{column_method, lineage_method, row_method};
 
-use crate::options::{Follow, Options};
+use crate::options::{Feeder, Follow, Options};
 
 /// How often [`Database::retry`] runs its transaction before it gives the conflict back.
 const ATTEMPTS_MAX: u32 = 100;
@@ -114,7 +114,7 @@ enum Beside {
     /// Nobody follows.
     Nobody,
     Nodes(Herald),
-    /// The writer, and who mirrors its archive when it is elsewhere. The node ends first.
+    /// The writer, and who mirrors it when it is elsewhere. The node ends first.
     Writer(Node, Option<Arc<Mirror>>),
 }
 
@@ -283,6 +283,20 @@ impl Database {
     /// The nodes that follow it.
     pub fn nodes(&self) -> Vec<NodeSeen> {
         if let Beside::Nodes(herald) = &*self.beside() { herald.nodes() } else { Vec::new() }
+    }
+
+    /// Feeds a node elsewhere over a connection, until that ends or `goes_on` says no: on this thread. What is kept for
+    /// it is bounded as for any node.
+    ///
+    /// # Errors
+    ///
+    /// 55000 with [`Options::nodes`] none; 25006 when this follows another database; 42602 when a node cannot be called
+    /// so; 22023 when the node has another database.
+    pub fn feed(&self, link: Box<dyn Link>, name: &str, address: &str, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        let keep_bytes = self.options.nodes.map(|nodes| nodes.keep_bytes);
+        let (name, address) = (name.to_owned(), address.to_owned());
+        let options = FeedOptions { name, address, keep_bytes, ..FeedOptions::default() };
+        weft_replica::feed(&self.engine(), link, &options, goes_on)
     }
 
     /// How its archive stands; none when it has none.
@@ -526,8 +540,16 @@ fn start_archive(env: &Env, engine: &Arc<Engine>, options: &Options) -> Result<O
     Archive::start(engine, store, archiving.options()).map(Some)
 }
 
-/// Begins to mirror the archive that is to be followed, if one is.
+/// What has come for a node that is fed is here, in its directory, until it is taken.
+const INCOMING: &str = "incoming";
+
+/// Begins to mirror the server, or the archive, that is to be followed, if one is.
 fn start_mirror(env: &Env, dir: &Path, follow: &Follow) -> Result<Option<Mirror>> {
+    if let Some(Feeder(connect)) = &follow.feeder {
+        let store = weft_store::FileStore::new(env, &dir.join(INCOMING));
+        let transit = Arc::new(Transit::new(env, dir, Arc::new(store), &connect.place()));
+        return Mirror::start_fed(env, (&transit, connect.clone()), dir, follow.join_timeout).map(Some);
+    }
     let Some(place) = &follow.archive else { return Ok(None) };
     let Some(url) = url(Path::new(place)) else {
         let what = format!("an archive is in a store of objects, and {place} is no URL of one");

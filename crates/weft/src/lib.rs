@@ -30,7 +30,7 @@ mod options;
 pub use database::{
     Database, Layer, backups, check_backup, is_archive, quarantine, restore, restore_archive, survey, survey_archive,
 };
-pub use options::{Archiving, Follow, Nodes, Options};
+pub use options::{Archiving, Feeder, Follow, Nodes, Options};
 pub use weft_format::{Code, Column, DataType, Error, ErrorKind, Result, Schema, Timestamp, Value, ValueRef};
 pub use weft_kernel::admission::PoolStatus;
 pub use weft_kernel::sched::JobTotal;
@@ -38,7 +38,7 @@ pub use weft_kernel::sched::SchedulerMode;
 pub use weft_kernel::{
     Backup, BackupSummary, DamagedFile, Durability, EngineStatus, QuarantineReport, Quarantined, TableDef,
 };
-pub use weft_replica::{ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary};
+pub use weft_replica::{ArchivePhase, ArchiveRestored, ArchiveStatus, ArchiveSummary, Connect, FEED_VERSION, Link};
 pub use weft_replica::{NODES_DIR, NodeSeen, NodeStatus, NodeSurveyed, Phase, Survey, WriterSurveyed};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};

@@ -1,11 +1,13 @@
 //! How a database is opened.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
-use weft_replica::{ArchiveOptions, HeraldOptions, MirrorOptions};
+use weft_replica::{ArchiveOptions, Connect, HeraldOptions, MirrorOptions};
 
 /// Sizes and limits of an opened database. Each opening may choose its own: none is stored,
 /// but a table keeps the options that it was made with.
@@ -131,13 +133,26 @@ pub struct Follow {
     pub archive: Option<String>,
     /// How often it is looked for what is new in the archive.
     pub archive_interval: Duration,
+    /// A server that feeds it over a connection: the directory becomes a copy of that one's database, milliseconds
+    /// later, and shares nothing with it. `name` is that which the server is told.
+    pub feeder: Option<Feeder>,
+}
+
+/// The server that feeds a node.
+#[derive(Clone)]
+pub struct Feeder(pub Arc<dyn Connect>);
+
+impl fmt::Debug for Feeder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Feeder({})", self.0.place())
+    }
 }
 
 impl Default for Follow {
     fn default() -> Follow {
         let MirrorOptions { interval, patience } = MirrorOptions::default();
         let (name, address, archive) = (None, String::new(), None);
-        Follow { name, address, join_timeout: patience, archive, archive_interval: interval }
+        Follow { name, address, join_timeout: patience, archive, archive_interval: interval, feeder: None }
     }
 }
 

@@ -5,6 +5,7 @@
 //!   weft serve DIR            127.0.0.1:5432 and DIR/.s.PGSQL.5432; role and database weft
 //!   weft serve --follow DIR   the same for a node that follows the server of DIR, in another process; it only reads
 //!   weft serve DIR --follow s3://bucket/prefix   for a node that shares an archive with the server, and nothing else
+//!   weft serve DIR --follow postgres://ann@host  for a node that the server feeds over a connection
 //!   weft promote DIR          asks a node, which looks ten times a second: it writes from then on, at the same address
 //!   overtaken                 another has the directory: says so, and ends as by SIGTERM, with 1
 //!   SIGHUP                    the file is read again
@@ -20,10 +21,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weft::configuration::{Configuration, SETTINGS};
-use weft::{Database, Follow, Options};
+use weft::{Database, Feeder, Follow, Options};
 use weft_bench::subcommand::Arguments;
 use weft_env::Env;
-use weft_server::{Log, Monitor, Server, ServerConfig, Verifier};
+use weft_server::{Log, Monitor, Server, ServerConfig, Upstream, Verifier};
 
 use crate::failure::Failure;
 use crate::promote::{Asked as Promotion, LOOK};
@@ -39,7 +40,8 @@ pub(crate) fn help() -> String {
         "Usage: weft serve [--follow] DIR [--config FILE] [--SETTING VALUE]...\n\
         \x20      weft serve DIR --follow URL [--config FILE] [--SETTING VALUE]...\n\n\
          With --follow it follows the server that has DIR open, and only reads; its file is DIR/node.conf.\n\
-         With a URL it follows what a server ships there (--archive URL --archive-nodes on); DIR is its own copy.\n\
+         With a URL DIR is its own copy: postgres://USER:PASSWORD@HOST:PORT/ is a server that feeds it (a role with\n\
+         REPLICATION), s3://... or file://... is where a server ships to (--archive URL --archive-nodes on).\n\
          A setting is given by its flag, by a variable (WEFT_MAX_CONNECTIONS), or in DIR/weft.conf\n\
          (max_connections = 100); the first of these that names it wins.\n\n",
     );
@@ -152,7 +154,15 @@ fn open(
         let join_timeout = configuration.duration("node_join_timeout").unwrap_or_default();
         let archive_interval = configuration.duration("archive_interval").unwrap_or_default();
         let address = configuration.text("listen").to_owned();
-        let follow = Follow { name, address, join_timeout, archive, archive_interval };
+        let (place, feeds) = (archive.as_deref().unwrap_or_default(), archive.as_deref().is_some_and(Upstream::is_url));
+        // It is known by its name when it comes back, and what it needs is kept until then.
+        let name = name.or_else(|| feeds.then(|| name_of(dir)));
+        let feeder = match feeds {
+            true => Some(Feeder(Arc::new(Upstream::new(place, name.as_deref().unwrap_or_default(), &address)?))),
+            false => None,
+        };
+        let archive = archive.filter(|_| !feeds);
+        let follow = Follow { name, address, join_timeout, archive, archive_interval, feeder };
         Database::follow(dir, options, follow)
     } else {
         Database::open_with(dir, options)
@@ -168,6 +178,12 @@ fn open(
     let log_bytes = database.status().log_bytes;
     log.info("recovered", &[("seconds", &seconds_since(begun)), ("log_bytes", &log_bytes)]);
     Ok(database)
+}
+
+/// What a node is called that was given no name: by its machine and its directory.
+fn name_of(dir: &Path) -> String {
+    let of_dir = format!("{} {}", weft_env::machine(), dir.display());
+    format!("node-{:08x}", crc32c::crc32c(of_dir.as_bytes()))
 }
 
 fn seconds_since(begun: Instant) -> String {

@@ -34,7 +34,8 @@ impl Served {
     pub fn start_by(db: &Path, options: &[&str], variables: &[(&str, String)]) -> Served {
         let begun = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_weft"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .arg("serve")
+            .args(if options.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] })
             .args(options)
             .arg(db)
             .env("WEFT_PASSWORD", PASSWORD)

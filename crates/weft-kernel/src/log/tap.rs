@@ -53,12 +53,23 @@ pub struct LogPart {
     pub bytes: Vec<u8>,
 }
 
+impl LogPart {
+    /// Where the log ends with it; none: it is no part of a log.
+    pub fn end(&self) -> Option<Lsn> {
+        let start = SegmentName::parse(&self.segment)?.start;
+        let end = start.0.checked_add(self.offset)?.checked_add(self.bytes.len() as u64)?;
+        Some(Lsn(end.saturating_sub(SEGMENT_HEADER_BYTES as u64).max(start.0)))
+    }
+}
+
 /// So often the log is listed anew when a segment of it went meanwhile.
 const TRIES_MAX: usize = 100;
 
 /// Who takes the log elsewhere, and how far that is. The log from there on must be kept meanwhile.
 pub struct LogTap {
     reader: LogReader,
+    /// What was kept of the log begins here.
+    first: Lsn,
     from: Lsn,
     /// Files that chunks of undecided transactions attach, of the epoch that is read.
     undecided: HashMap<TxnId, Vec<(TableId, FileId)>>,
@@ -82,7 +93,7 @@ impl LogTap {
             let message = format!("{what}: it lies between {first} and {announced}, and position {from} is asked for");
             return Err(Error::new(Code::UndefinedFile, message));
         }
-        Ok(LogTap { reader, from, undecided: HashMap::new(), epoch: 0 })
+        Ok(LogTap { first: reader.position(), reader, from, undecided: HashMap::new(), epoch: 0 })
     }
 
     /// Where the next span begins.
@@ -125,11 +136,18 @@ impl LogTap {
 
     /// Whether the log has these bytes where they say that they lie.
     pub fn has(&self, part: &LogPart) -> Result<bool> {
-        let Some(segment) = SegmentName::parse(&part.segment) else { return Ok(false) };
-        let Some(end) = part.offset.checked_add(part.bytes.len() as u64) else { return Ok(false) };
+        Ok(self.compare(part)? == Some(true))
+    }
+
+    /// The same; none: the part lies before what is kept of the log.
+    pub fn compare(&self, part: &LogPart) -> Result<Option<bool>> {
+        let Some(segment) = SegmentName::parse(&part.segment) else { return Ok(Some(false)) };
+        let Some(end) = part.offset.checked_add(part.bytes.len() as u64) else { return Ok(Some(false)) };
         match self.reader.read_live(segment, part.offset, end) {
-            Ok(found) => Ok(found == part.bytes),
-            Err(error) if matches!(error.code(), Code::UndefinedFile | Code::DataCorrupted) => Ok(false),
+            Ok(found) => Ok(Some(found == part.bytes)),
+            Err(error) if matches!(error.code(), Code::UndefinedFile | Code::DataCorrupted) => {
+                Ok((segment.start >= self.first).then_some(false))
+            }
             Err(error) => Err(error),
         }
     }

@@ -122,10 +122,13 @@ impl ManifestSnapshot {
     }
 
     /// As the manifest of a directory that follows: it has these edits, and the log tells of later ones.
-    pub(crate) fn at_edits(mut self, edits: u64) -> ManifestSnapshot {
-        assert!(edits <= self.edits, "a copy says that there were later edits, if any");
+    pub(crate) fn at_edits(mut self, edits: u64) -> Result<ManifestSnapshot> {
+        if edits > self.edits {
+            let what = format!("a copy of the manifest has {} edits, and was said to have {edits}", self.edits);
+            return Err(Error::corrupt(what));
+        }
         self.edits = edits;
-        self
+        Ok(self)
     }
 
     /// Makes it the manifest of a directory that nobody writes but who calls this, in place of the one that is there.

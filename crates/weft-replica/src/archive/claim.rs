@@ -93,7 +93,7 @@ pub(super) fn claim(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) ->
 }
 
 /// The same for a node that is fed. Nothing was noted of it: its own log says whether this one goes on from there.
-/// [`Failed::Gone`]: it does not, and the node has to begin anew.
+/// [`Failed::Gone`]: that is not known any more, and the node has to begin anew.
 pub(super) fn claim_fed(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64) -> Result<Claim, Failed> {
     engine.check_writes().map_err(Failed::Lost)?;
     let archive = identify(engine, &**store)?;
@@ -105,41 +105,54 @@ pub(super) fn claim_fed(engine: &Engine, store: &Arc<dyn ObjectStore>, line: u64
     Ok(Claim { archive, fence, after, position, bases, nodes: nodes.map(|nodes| nodes.edits) })
 }
 
-/// Tests that the end of a node's log, and what it has not taken yet, are in the log of this directory.
+/// Tests that the end of a node's log, and what it has not taken yet, are in the log of this directory. A node that has
+/// something else, or more, is refused: it may be the last that has it.
 fn test_fed(engine: &Engine, store: &dyn ObjectStore, head: Option<&Piece>) -> Result<(), Failed> {
+    let place = store.place();
     let refused = |why: String| {
-        let what = format!("what {} has, the log of this server does not go on from: {why}", store.place());
+        let what = format!("{place} has what the log of this server has not: {why}");
+        let hint = "follow the server that it has followed, or give it a new directory";
+        Failed::Lost(Error::new(Code::InvalidParameterValue, what).hint(hint))
+    };
+    let unknown = |why: String| {
+        let what = format!("whether the log of this server goes on from what {place} has is not known any more: {why}");
         Failed::Gone(Error::new(Code::UndefinedFile, what).hint("it begins anew"))
     };
     let Some(head) = head else { return Ok(()) };
-    let reading = |error: &std::io::Error| failed(store, "reading", error);
-    let Some(tail) = get(store, TAIL).map_err(|error| reading(&error))? else {
-        return Err(refused("nothing is known of its log".to_owned()));
-    };
-    let tail = Piece::decode(&tail, TAIL_NAME)?;
-    let durable = engine.durable().lsn;
-    if head.to > durable || tail.to > durable {
-        return Err(refused(format!("it has the log up to {}, and this one ends at {durable}", head.to.max(tail.to))));
+    let found = get(store, TAIL).map_err(|error| failed(store, "reading", &error))?;
+    let tail = found.map(|bytes| Piece::decode(&bytes, TAIL_NAME)).transpose()?;
+    let (durable, taken) = (engine.durable().lsn, tail.as_ref().map_or(Lsn(0), |tail| tail.to));
+    if head.to.max(taken) > durable {
+        return Err(refused(format!("it has the log up to {}, and this one ends at {durable}", head.to.max(taken))));
     }
-    let tap = match engine.tap_log(tail.to) {
-        Ok(tap) => tap,
-        Err(error) if error.code() == Code::UndefinedFile => return Err(refused(error.message().to_owned())),
-        Err(error) => return Err(error.into()),
-    };
-    // Those that it has taken have gone, but for the last.
-    let (mut at, mut left) = (Some(head.clone()), COMPARED_MAX);
-    let mut parts = tail.parts;
-    while let Some(piece) = at.filter(|_| left > 0) {
-        left -= 1;
-        parts.extend(piece.parts);
-        at = piece.after.map(|before| find_piece(store, before)).transpose()?.flatten();
-    }
-    for part in &parts {
-        if !tap.has(part)? && !active(faults::FEED_ANYTHING) {
-            return Err(refused(format!("it has other bytes of {}, or those are not kept any more", part.segment)));
+    let tap = engine.tap_log(durable)?;
+    let mut is_proved = false;
+    let mut test = |piece: &Piece, is_taken: bool| {
+        // The end of its log proves what comes before that.
+        for part in piece.parts.iter().filter(|part| is_taken || part.end().is_none_or(|end| end > taken)) {
+            match tap.compare(part)? {
+                Some(true) => is_proved = true,
+                _ if active(faults::FEED_ANYTHING) => is_proved = true,
+                Some(false) => return Err(refused(format!("it has other bytes of {}", part.segment))),
+                None => return Err(unknown(format!("{} is not kept", part.segment))),
+            }
         }
+        Ok(())
+    };
+    tail.as_ref().map_or(Ok(()), |tail| test(tail, true))?;
+    // Those that it has taken have gone, but for a few.
+    let (mut at, mut left) = (Some(head.clone()), COMPARED_MAX);
+    while let Some(piece) = at.take() {
+        if left == 0 {
+            return Err(unknown("too much of it was not taken yet".to_owned()));
+        }
+        left -= 1;
+        test(&piece, false)?;
+        let before = piece.after.filter(|before| *before < piece.name && (tail.is_none() || piece.to > taken));
+        at = before.map(|before| find_piece(store, before)).transpose()?.flatten();
     }
-    Ok(())
+    // A base alone proves nothing; without one there is nothing to prove.
+    if is_proved || head.bases == [None; 2] { Ok(()) } else { Err(unknown("it has no log".to_owned())) }
 }
 
 /// The number of the archive, which is made when there is none.
@@ -236,13 +249,13 @@ fn taken_over(store: &dyn ObjectStore) -> Error {
 /// Creates the next fence.
 fn create_fence(engine: &Engine, store: &dyn ObjectStore, line: u64) -> Result<u64> {
     let failed = |what: &str, error: &std::io::Error| failed(store, what, error);
-    let mut number = newest_fence(store).map_err(|error| failed("listing", &error))? + 1;
+    let mut number = newest_fence(store).map_err(|error| failed("listing", &error))?.saturating_add(1);
     let text = format!("weft archive fence 1\nline {line:016x} epoch {}\n", engine.epoch());
     loop {
         let name = fence_name(number);
         match store.create(&name, text.as_bytes()).map_err(|error| failed(&format!("creating {name}"), &error))? {
             Created::Made => return Ok(number),
-            Created::Exists => number += 1,
+            Created::Exists => number = number.saturating_add(1),
         }
     }
 }
@@ -257,7 +270,7 @@ pub(super) fn check_fence(store: &dyn ObjectStore, fence: u64) -> Result<(), Fai
 
 /// Whether somebody has claimed the archive after this fence.
 pub(super) fn is_fenced(store: &dyn ObjectStore, fence: u64) -> Result<bool> {
-    let name = fence_name(fence + 1);
+    let name = fence_name(fence.saturating_add(1));
     let next = get(store, &name).map_err(|error| failed(store, &format!("reading {name}"), &error))?;
     Ok(next.is_some())
 }

@@ -18,16 +18,16 @@ use std::time::Duration;
 use weft_env::Env;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
-use weft_kernel::fault::active;
 
 use super::remote::{Answered, Link, answer};
 use super::transit::Transit;
 use crate::bell::{Bell, Worker};
-use crate::faults;
 
 /// The first pause before it connects again, and the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// So many objects have come by a connection that was worth it: more than what begins one.
+const WORTH: u64 = 4;
 
 /// How a node reaches its writer.
 pub trait Connect: Send + Sync {
@@ -46,23 +46,23 @@ struct Shared {
 }
 
 /// Has a node fed, until it is stopped or dropped.
-pub struct Fed {
+pub(super) struct Fed {
     shared: Arc<Shared>,
     worker: Worker,
 }
 
 impl Fed {
     /// Begins to connect; what comes is put into `transit`.
-    pub fn start(env: &Env, connect: Arc<dyn Connect>, transit: &Arc<Transit>) -> Result<Fed> {
+    pub(super) fn start(env: &Env, connect: Arc<dyn Connect>, transit: &Arc<Transit>) -> Result<Fed> {
         let shared =
             Arc::new(Shared { transit: transit.clone(), connect, bell: Arc::new(Bell::new()), cut: Mutex::new(None) });
-        let running = shared.clone();
-        let worker = Worker::start(env, ("weft-fed", "is fed"), &shared.bell, move || running.run())?;
+        let running = Running(shared.clone());
+        let worker = Worker::start(env, ("weft-fed", "is fed"), &shared.bell, move || running.0.run())?;
         Ok(Fed { shared, worker })
     }
 
     /// Ends.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.worker.stop_and(|| {
             if let Some(cut) = &*self.shared.cut.lock() {
                 cut();
@@ -80,38 +80,53 @@ impl Drop for Fed {
     }
 }
 
+/// Tells of a panic.
+struct Running(Arc<Shared>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let why = Error::internal("the thread by which this node is fed has panicked: start this server again");
+            self.0.transit.note_trouble(Some(why));
+        }
+    }
+}
+
 impl Shared {
     fn run(&self) {
         let mut pause = PAUSE_MIN;
         while !self.bell.has_rung() {
-            let mut answered = 0;
-            let why = match self.serve(&mut answered) {
+            let before = self.transit.came();
+            let why = match self.serve() {
                 Ok(why) | Err(why) => why,
             };
-            pause = if answered > 0 { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
+            let was_worth_it = self.transit.came() - before > WORTH;
+            pause = if was_worth_it { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
             self.transit.note_trouble(Some(why));
             self.bell.pause(pause);
         }
     }
 
     /// Serves one connection to its end; why it has ended.
-    fn serve(&self, answered: &mut u64) -> Result<Error> {
+    fn serve(&self) -> Result<Error> {
         if self.transit.is_lost() {
             let why = Error::new(Code::UndefinedFile, "what has come did not go on from what this node has");
             self.transit.empty(&why)?;
         }
+        self.transit.sweep()?;
         let mut link = self.connect.connect()?;
         *self.cut.lock() = Some(link.cutter());
-        let ended = self.answer_all(&mut *link, answered);
+        let ended = self.answer_all(&mut *link);
         *self.cut.lock() = None;
         link.cutter()();
         ended
     }
 
-    fn answer_all(&self, link: &mut dyn Link, answered: &mut u64) -> Result<Error> {
+    fn answer_all(&self, link: &mut dyn Link) -> Result<Error> {
+        let before = self.transit.came();
         let place = self.connect.place();
         let failed = |error: &io::Error| Error::io(format!("the connection to {place}"), error);
-        while !self.bell.has_rung() && (!self.transit.is_lost() || active(faults::KEEP_WHAT_IS_LOST)) {
+        while !self.bell.has_rung() && !self.transit.is_lost() {
             let Some(message) = link.receive().map_err(|error| failed(&error))? else {
                 return Ok(Error::new(Code::Io, format!("{place} has ended the connection")));
             };
@@ -124,10 +139,10 @@ impl Shared {
                     return Ok(Error::new(why.code(), format!("{place}: {}", why.message())));
                 }
             }
-            if *answered == 0 {
+            // What begins a connection may still be refused.
+            if self.transit.came() > before {
                 self.transit.note_trouble(None);
             }
-            *answered += 1;
         }
         Ok(Error::new(Code::CannotConnectNow, "what this node lacks does not come: it begins anew"))
     }

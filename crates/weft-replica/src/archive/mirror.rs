@@ -35,6 +35,7 @@ use super::beat::Beat;
 use super::chain::failed;
 use super::claim::read_identity;
 use super::counted::{Coming, coming, counted_head, is_overtaken};
+use super::fed::{Connect, Fed};
 use super::mirror_note::{MIRROR_FILE, Mirrored, write_empty};
 use super::names::{IDENTITY, PieceName, get};
 use super::piece::{Base, Piece};
@@ -95,6 +96,8 @@ struct Shared {
 pub struct Mirror {
     shared: Arc<Shared>,
     worker: Worker,
+    /// Has what is mirrored come; none: others put it into the store.
+    fed: Option<Fed>,
 }
 
 impl Mirror {
@@ -105,14 +108,21 @@ impl Mirror {
     }
 
     /// The same of what comes into a transit, which is emptied as it is taken.
-    pub fn start_fed(env: &Env, transit: &Arc<Transit>, dir: &Path, patience: Duration) -> Result<Mirror> {
+    /// `connect` has it come; a directory is waited for that is new as long as something comes.
+    pub fn start_fed(
+        env: &Env,
+        (transit, connect): (&Arc<Transit>, Arc<dyn Connect>),
+        dir: &Path,
+        patience: Duration,
+    ) -> Result<Mirror> {
         let store: Arc<dyn ObjectStore> = transit.clone();
-        Mirror::begin(env, (store, Some(transit.clone())), dir, MirrorOptions { interval: FED_INTERVAL, patience })
+        let fed = Some((transit.clone(), connect));
+        Mirror::begin(env, (store, fed), dir, MirrorOptions { interval: FED_INTERVAL, patience })
     }
 
     fn begin(
         env: &Env,
-        (store, transit): (Arc<dyn ObjectStore>, Option<Arc<Transit>>),
+        (store, feeder): (Arc<dyn ObjectStore>, Option<(Arc<Transit>, Arc<dyn Connect>)>),
         dir: &Path,
         options: MirrorOptions,
     ) -> Result<Mirror> {
@@ -125,9 +135,12 @@ impl Mirror {
             has_panicked: AtomicBool::new(false),
             bell: Arc::new(Bell::new()),
         });
+        let transit = feeder.as_ref().map(|(transit, _)| transit.clone());
         if let Some(transit) = &transit {
             transit.wakes(&shared.bell);
         }
+        // Behind the lock of the directory: one at a time has something come into it.
+        let fed = feeder.map(|(transit, connect)| Fed::start(env, connect, &transit)).transpose()?;
         let place = Place::of(env, dir);
         place.forget_all()?;
         let mut work = Work {
@@ -154,7 +167,7 @@ impl Mirror {
         work.begin(options.patience)?;
         let mirrors = shared.clone();
         let worker = Worker::start(env, ("weft-mirror", "mirrors an archive"), &mirrors.bell, move || work.run())?;
-        Ok(Mirror { shared, worker })
+        Ok(Mirror { shared, worker, fed })
     }
 
     /// How it stands.
@@ -170,6 +183,7 @@ impl Mirror {
 
     /// Ends; the directory is left as it is.
     pub fn stop(&self) {
+        self.fed.iter().for_each(Fed::stop);
         self.worker.stop();
     }
 }
@@ -252,9 +266,13 @@ impl Work {
             return self.show();
         }
         write_empty(&self.env, &self.dir)?;
-        let begun = self.env.clock.monotonic_nanos();
+        let came = |transit: &Option<Arc<Transit>>| transit.as_ref().map_or(0, |transit| transit.came());
+        let (mut begun, mut before) = (self.env.clock.monotonic_nanos(), 0);
         loop {
             let Err(error) = self.round() else { return Ok(()) };
+            if came(&self.transit) > before {
+                (begun, before) = (self.env.clock.monotonic_nanos(), came(&self.transit));
+            }
             let waited = Duration::from_nanos(self.env.clock.monotonic_nanos().saturating_sub(begun));
             // Nothing comes into a transit of whose feeder nothing is heard: that says more.
             let error = self.transit.as_ref().and_then(|transit| transit.trouble()).unwrap_or(error);
@@ -275,10 +293,11 @@ impl Work {
                 Err(error) => {
                     self.archive = None;
                     self.shared.failed(error);
-                    pause = (pause * 2).min(PAUSE_MAX.max(self.interval));
+                    let most = if self.transit.is_some() { FIRST_PAUSE_MAX } else { PAUSE_MAX };
+                    pause = (pause * 2).min(most.max(self.interval));
                 }
             }
-            match pause <= self.interval {
+            match pause <= self.interval || self.transit.is_some() {
                 true => self.shared.bell.pause_unless_hurried(pause),
                 false => self.shared.bell.pause(pause),
             }
@@ -286,8 +305,15 @@ impl Work {
         self.shared.status.lock().phase = ArchivePhase::Stopped;
     }
 
-    /// Takes what is new.
+    /// Takes what is new. What has come into a transit and is damaged does not come again.
     fn round(&mut self) -> Result<()> {
+        match self.take_round() {
+            Err(error) if self.transit.is_some() && error.code() == Code::DataCorrupted => self.lose_all(error),
+            taken => taken,
+        }
+    }
+
+    fn take_round(&mut self) -> Result<()> {
         self.hear_of_loss()?;
         let archive = self.identify()?;
         if self.at.is_none() || self.lost.is_some() {
@@ -298,13 +324,16 @@ impl Work {
             let next = self.at().next;
             let pieces = match coming(&self.store, next)? {
                 Coming::Pieces(pieces) => pieces,
-                Coming::Gone(error) => return self.lose(error),
+                Coming::Gone(error) => return self.lose_all(error),
             };
             if !pieces.iter().any(|piece| !piece.more) {
                 break;
             }
-            if let Some(error) = self.take(&pieces)? {
-                return self.lose(error);
+            match self.take(&pieces)? {
+                Some(error) if error.code() == Code::DataCorrupted => return self.lose_all(error),
+                // Who ships knows it from its pieces, and makes a base.
+                Some(error) => return self.lose(error),
+                None => {}
             }
             has_taken = true;
             if self.shared.bell.has_rung() {
@@ -343,10 +372,15 @@ impl Work {
     /// The directory has to be made anew, in the next round.
     fn lose(&mut self, error: Error) -> Result<()> {
         (self.lost, self.archive) = (Some(error.clone()), None);
-        if let Some(transit) = &self.transit {
+        Err(error)
+    }
+
+    /// The same; what has come into a transit is of no use for that.
+    fn lose_all(&mut self, error: Error) -> Result<()> {
+        if let Some(transit) = self.transit.as_ref().filter(|_| !active(faults::KEEP_WHAT_IS_LOST)) {
             transit.lose();
         }
-        Err(error)
+        self.lose(error)
     }
 
     /// The number of the archive.
@@ -400,13 +434,10 @@ impl Work {
         let last = backup.timestamp;
         let at = Mirrored { archive, next: base.from, position: base.end, last, made: 0, base };
         at.write(&self.env, &self.dir)?;
-        if let Some(transit) = &self.transit {
-            transit.settled(&backup, (at.position, at.last))?;
-        }
         (self.at, self.backup, self.lost, self.waits_since) = (Some(at), Some(backup), None, None);
         (self.files, self.files_from, self.fine_to) = (Vec::new(), base.from, Some(head.name));
         self.shared.status.lock().base = Some(base.backup);
-        Ok(())
+        self.note_settled()
     }
 
     /// Takes pieces, up to the end of the last span that is whole; why it cannot go on with them.
@@ -504,9 +535,6 @@ impl Work {
         self.mirroring.settle(&backup, known.as_ref(), edits, false)?;
         let at = Mirrored { base, ..at };
         at.write(&self.env, &self.dir)?;
-        if let Some(transit) = &self.transit {
-            transit.settled(&backup, (at.position, at.last))?;
-        }
         self.waits_since = None;
         self.mirroring.remove_log_before(log_from.min(Mirroring::log_begins(&backup)))?;
         if base.from >= self.files_from {
@@ -517,7 +545,13 @@ impl Work {
         }
         (self.at, self.backup) = (Some(at), Some(backup));
         self.shared.status.lock().base = Some(base.backup);
-        Ok(())
+        self.note_settled()
+    }
+
+    /// What the base names is here: a transit need not keep it.
+    fn note_settled(&self) -> Result<()> {
+        let (Some(transit), Some(at), Some(backup)) = (&self.transit, &self.at, &self.backup) else { return Ok(()) };
+        transit.settled(backup, (at.position, at.last))
     }
 
     /// Looks, when nothing comes, whether that is all there is.
@@ -535,7 +569,7 @@ impl Work {
         }
         if is_looked_for && is_overtaken(&*self.store, at.next)? {
             let what = format!("{} of the archive in {} has gone", at.next, self.store.place());
-            return self.lose(Error::new(Code::UndefinedFile, what).hint("the newest base takes its place"));
+            return self.lose_all(Error::new(Code::UndefinedFile, what).hint("the newest base takes its place"));
         }
         Ok(())
     }

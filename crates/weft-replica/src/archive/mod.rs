@@ -56,7 +56,7 @@ mod span;
 mod standing;
 mod transit;
 
-pub use fed::{Connect, Fed};
+pub use fed::Connect;
 pub use feed::{FeedOptions, feed};
 pub use mirror::{Mirror, MirrorOptions, is_mirror};
 pub use mirror_note::MIRROR_FILE;

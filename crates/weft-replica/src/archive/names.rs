@@ -11,6 +11,8 @@ use weft_env::ObjectStore;
 pub(super) const IDENTITY: &str = "archive";
 /// Names of fences begin with this, before a decimal number.
 const FENCE_PREFIX: &str = "fence-";
+/// Names of beats begin with this.
+const BEAT_PREFIX: &str = "beat-";
 /// Names of pieces begin with this.
 const PIECE_PREFIX: &str = "piece-";
 /// Folders of files that pieces attach begin with this.
@@ -32,7 +34,7 @@ impl fmt::Display for PieceName {
 impl PieceName {
     /// The next one of the same fence.
     pub(super) fn next(self) -> PieceName {
-        PieceName { number: self.number + 1, ..self }
+        PieceName { number: self.number.saturating_add(1), ..self }
     }
 
     /// The folder of the files that it attaches.
@@ -56,6 +58,16 @@ impl PieceName {
     }
 }
 
+/// The number of the fence of this name.
+pub(super) fn fence_number(name: &str) -> Option<u64> {
+    name.strip_prefix(FENCE_PREFIX)?.parse().ok()
+}
+
+/// The number of the fence whose beat has this name.
+pub(super) fn beat_number(name: &str) -> Option<u64> {
+    name.strip_prefix(BEAT_PREFIX)?.parse().ok()
+}
+
 /// The name of a fence.
 pub(super) fn fence_name(number: u64) -> String {
     format!("{FENCE_PREFIX}{number}")
@@ -63,7 +75,7 @@ pub(super) fn fence_name(number: u64) -> String {
 
 /// The name of what a fence's opening says while nothing is committed.
 pub(super) fn beat_name(fence: u64) -> String {
-    format!("beat-{fence}")
+    format!("{BEAT_PREFIX}{fence}")
 }
 
 /// Whether a store has an archive.
@@ -88,7 +100,7 @@ pub(super) fn newest_fence(store: &dyn ObjectStore) -> io::Result<u64> {
         newest = newest.max(number.filter(|number| fence_name(*number) == name).unwrap_or(0));
     })?;
     // Names 1.
-    while get(store, &fence_name(newest + 1))?.is_some() {
+    while get(store, &fence_name(newest.saturating_add(1)))?.is_some() {
         newest += 1;
     }
     Ok(newest)
@@ -123,11 +135,6 @@ pub(super) fn before(store: &dyn ObjectStore, first: PieceName) -> io::Result<Ve
     each_name(store, PIECE_PREFIX, |name| add(name, PieceName::parse(name)))?;
     each_name(store, FILES_PREFIX, |name| add(name, PieceName::of_file(name)))?;
     Ok(names)
-}
-
-/// Whether a name is that of a fence.
-pub(super) fn is_fence(name: &str) -> bool {
-    name.strip_prefix(FENCE_PREFIX).is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 /// Takes each name that begins so.

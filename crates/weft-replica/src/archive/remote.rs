@@ -6,7 +6,8 @@
 //!   farewell  [END][1: begin anew][why]        from who asks; nothing is answered
 //! ```
 //!
-//! 1. Requests are answered in their order, one at a time; who waits longest is next.
+//! 1. Requests are answered one at a time. Objects are put when nobody asks for anything else: a base that travels does
+//!    not keep the log from travelling.
 //! 2. A connection that failed is not used again: what became of the last request nobody knows.
 //!
 //! All numbers are little-endian.
@@ -14,9 +15,10 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex};
-use weft_env::{Created, ObjectStore};
+use weft_env::{Created, Env, OBJECT_BYTES_MAX, ObjectStore};
 use weft_format::{Code, Error, Lsn, Timestamp};
 
 use super::transit::Transit;
@@ -46,24 +48,29 @@ const REASON_BYTES_MAX: usize = 4096;
 pub trait Link: Send {
     /// Sends a message.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
-    /// Waits for the next one; none: the other side has ended.
+    /// Waits for the next one, for a limited time; none: the other side has ended.
     fn receive(&mut self) -> io::Result<Option<Vec<u8>>>;
     /// What ends the connection from any thread: who waits for a message finds the end.
     fn cutter(&self) -> Box<dyn Fn() + Send + Sync>;
 }
 
-/// Who is next (remote 1).
+/// Who asks, and who waits for that.
 #[derive(Default)]
 struct Turns {
-    given: u64,
-    called: u64,
+    is_busy: bool,
+    /// Those who ask for something else than to put an object: they go first (remote 1).
+    first: usize,
+    /// When the present exchange began.
+    since: Option<u64>,
 }
 
 /// The store at the other end.
 pub(super) struct RemoteStore {
+    env: Env,
     turns: Mutex<Turns>,
-    called: Condvar,
+    freed: Condvar,
     link: Mutex<Box<dyn Link>>,
+    cut: Box<dyn Fn() + Send + Sync>,
     place: String,
     has_failed: AtomicBool,
     position: AtomicU64,
@@ -72,10 +79,12 @@ pub(super) struct RemoteStore {
 
 impl RemoteStore {
     /// Over a connection to the node of this name.
-    pub(super) fn new(link: Box<dyn Link>, name: &str) -> RemoteStore {
+    pub(super) fn new(env: &Env, link: Box<dyn Link>, name: &str) -> RemoteStore {
         RemoteStore {
+            env: env.clone(),
             turns: Mutex::default(),
-            called: Condvar::new(),
+            freed: Condvar::new(),
+            cut: link.cutter(),
             link: Mutex::new(link),
             place: format!("node {name}"),
             has_failed: AtomicBool::new(false),
@@ -87,6 +96,19 @@ impl RemoteStore {
     /// Whether the connection can be used no more.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
+    }
+
+    /// Ends the connection, whoever waits for an answer.
+    pub(super) fn cut(&self) {
+        self.has_failed.store(true, Ordering::Release);
+        (self.cut)();
+    }
+
+    /// For how long the present exchange has gone on.
+    pub(super) fn busy_for(&self) -> Duration {
+        let since = self.turns.lock().since;
+        let now = self.env.clock.monotonic_nanos();
+        since.map_or(Duration::ZERO, |since| Duration::from_nanos(now.saturating_sub(since)))
     }
 
     /// How far the node's log is, and its last commit, as it said last.
@@ -106,16 +128,19 @@ impl RemoteStore {
 
     /// Asks, and the answer: what, and its bytes.
     fn ask(&self, op: u8, name: &str, rest: &[u8]) -> io::Result<(u8, Vec<u8>)> {
+        let goes_first = op != PUT;
         let mut turns = self.turns.lock();
-        let turn = turns.given;
-        turns.given += 1;
-        while turns.called != turn {
-            self.called.wait(&mut turns);
+        turns.first += usize::from(goes_first);
+        while turns.is_busy || !goes_first && turns.first > 0 {
+            self.freed.wait(&mut turns);
         }
+        turns.first -= usize::from(goes_first);
+        (turns.is_busy, turns.since) = (true, Some(self.env.clock.monotonic_nanos()));
         drop(turns);
         let answered = self.exchange(op, name, rest);
-        self.turns.lock().called += 1;
-        self.called.notify_all();
+        let mut turns = self.turns.lock();
+        (turns.is_busy, turns.since) = (false, None);
+        self.freed.notify_all();
         answered
     }
 
@@ -132,10 +157,7 @@ impl RemoteStore {
             self.last.store(number(&head[9..17])?, Ordering::Release);
             Ok((head[0], bytes.to_vec()))
         });
-        if read.is_err() {
-            self.has_failed.store(true, Ordering::Release);
-        }
-        match read? {
+        match read.inspect_err(|_| self.has_failed.store(true, Ordering::Release))? {
             (NOT_FOUND, bytes) => Err(io::Error::new(io::ErrorKind::NotFound, text(&bytes))),
             (FAILED, bytes) => Err(io::Error::other(text(&bytes))),
             done => Ok(done),
@@ -162,7 +184,10 @@ impl ObjectStore for RemoteStore {
 
     fn list(&self, prefix: &str, after: &str) -> io::Result<Vec<String>> {
         let names = self.ask(LIST, prefix, after.as_bytes())?.1;
-        Ok(text(&names).lines().map(str::to_owned).collect())
+        let names: Vec<String> = text(&names).lines().map(str::to_owned).collect();
+        let is_list = names.iter().all(|name| name.starts_with(prefix) && name.as_str() > after && name.len() < 1024);
+        // One that does not go on would never end.
+        if is_list && names.is_sorted_by(|a, b| a < b) { Ok(names) } else { Err(damaged()) }
     }
 
     fn delete(&self, names: &[String]) -> io::Result<()> {
@@ -195,6 +220,9 @@ pub(super) fn answer(store: &Arc<Transit>, message: &[u8]) -> io::Result<Answere
     let name = std::str::from_utf8(name).map_err(|_| damaged())?;
     let words = || std::str::from_utf8(rest).map_err(|_| damaged());
     let done = |bytes| (DONE, bytes);
+    if rest.len() > OBJECT_BYTES_MAX {
+        return Err(damaged());
+    }
     let answered = match *op {
         GET => store.get(name).map(done),
         PUT => store.put(name, rest).map(|()| done(Vec::new())),

@@ -97,7 +97,7 @@ pub(super) enum Aim {
 }
 
 impl Aim {
-    fn keeper(self) -> LogKeeper {
+    pub(super) fn keeper(self) -> LogKeeper {
         match self {
             Aim::Archive => LogKeeper::Archive,
             Aim::Feed(number) => LogKeeper::Feed(number),
@@ -184,6 +184,7 @@ impl Archive {
             base_is_void: false,
             is_base_new: false,
             base_pause: (0, 0),
+            base_begun: None,
             looked: env.clock.monotonic_nanos(),
             ending: None,
         };
@@ -221,6 +222,11 @@ impl Archive {
     /// Where it ships to.
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         self.store.clone()
+    }
+
+    /// Whether nothing is shipped any more because of a bug.
+    pub(super) fn has_panicked(&self) -> bool {
+        self.shared.has_panicked.load(Ordering::Acquire)
     }
 
     /// The last edit of the manifest of which what was shipped tells.
@@ -314,6 +320,8 @@ struct Shipper {
     is_base_new: bool,
     /// How many bases have failed, one after another, and before when none is begun.
     base_pause: (u32, u64),
+    /// Where the log ended when the last base was begun.
+    base_begun: Option<Lsn>,
     /// When it was looked for a fence.
     looked: u64,
     /// When the last round began.
@@ -338,7 +346,7 @@ impl Shipper {
                 self.ending = Some(self.now());
                 self.bases.end();
             }
-            let round = self.round();
+            let round = self.round().and_then(|()| self.check_pace());
             self.bound();
             match round {
                 Ok(()) => pause = self.options.interval,
@@ -413,6 +421,16 @@ impl Shipper {
             shipment.last = durable.last;
         }
         self.shipment = Some(shipment);
+        if self.aim != Aim::Archive {
+            // What comes before the position is read while it is kept; what it reads behind that is sent next.
+            let tap = self.engine.tap_log(position);
+            let begun = tap.and_then(|mut tap| tap.next(position, SPAN_BYTES).map(|span| (tap, span)));
+            let (tap, span) = begun.map_err(|error| match error.code() {
+                Code::UndefinedFile => Failed::Gone(error),
+                _ => Failed::Again(error),
+            })?;
+            (self.tap, self.pending) = (Some(tap), span);
+        }
         self.note(Note { archive, head, position, is_restored: false })?;
         self.keep_from(Some(position));
         let mut status = self.shared.status.lock();
@@ -457,12 +475,31 @@ impl Shipper {
     /// Keeps no more than it may (archive 5).
     fn bound(&mut self) {
         let Some(kept_from) = self.kept_from else { return };
-        let lag = self.engine.durable().lsn.0.saturating_sub(kept_from.0);
-        if lag.max(self.engine.kept_bytes()) > self.options.keep_bytes {
+        let durable = self.engine.durable().lsn.0;
+        let lag = durable.saturating_sub(kept_from.0);
+        // The herald counts all files that are kept, and lets go what it keeps itself: a node that is away is not to
+        // make those begin anew that are there.
+        let files = match self.aim {
+            Aim::Archive => self.engine.kept_bytes(),
+            Aim::Feed(_) => self.engine.kept_bytes() / 2,
+        };
+        if lag.max(files) > self.options.keep_bytes {
             self.held.clear();
             (self.tap, self.pending) = (None, None);
             self.keep_from(None);
         }
+    }
+
+    /// A node to which a base travels too slowly is given up (feed 3).
+    fn check_pace(&self) -> Result<(), Failed> {
+        let written = self.base_begun.map_or(0, |begun| self.engine.durable().lsn.0.saturating_sub(begun.0));
+        if self.aim == Aim::Archive || !self.bases.is_under_way() || written <= self.options.keep_bytes {
+            return Ok(());
+        }
+        let what = format!("a base did not reach {} while {written} bytes of log were written", self.store.place());
+        Err(Failed::Lost(
+            Error::new(Code::ProgramLimit, what).hint("raise node_keep_size, or connect it by a faster way"),
+        ))
     }
 
     /// Ships what is durable by now.
@@ -502,6 +539,7 @@ impl Shipper {
         }
         self.hold(held);
         if self.is_base_due() {
+            self.base_begun = Some(self.engine.durable().lsn);
             self.bases.begin()?;
             (self.base_is_void, self.spans) = (false, VecDeque::new());
         }
@@ -559,7 +597,12 @@ impl Shipper {
             (self.is_base_new, has_shipped) = (false, true);
             let now = self.shared.env.clock.wall_micros();
             // What cannot be removed now goes behind the next base.
-            if let Err(error) = tidy(&*self.store, now, self.options.keep_time) {
+            let tidied = match self.aim {
+                Aim::Archive => tidy(&*self.store, now, self.options.keep_time),
+                // What it has taken the node removes itself.
+                Aim::Feed(_) => Ok(()),
+            };
+            if let Err(error) = tidied {
                 self.shared.noted(error);
             }
         }

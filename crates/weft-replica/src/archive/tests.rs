@@ -566,7 +566,7 @@ fn planted_faults_of_archives_are_caught() {
         println!("{}: {found}", fault.name());
         found
     };
-    let bodies: [(Fault, fn()); 9] = [
+    let bodies: [(Fault, fn()); 11] = [
         (faults::SHIP_UNFENCED, takeovers::who_was_taken_over_ships_and_commits_nothing_more),
         (faults::SHIP_WITHOUT_FILES, loads_are_restored_from_a_base_before_them),
         (faults::ARCHIVE_ANYTHING, takeovers::directories_that_were_copied_or_put_back_are_refused),
@@ -576,6 +576,8 @@ fn planted_faults_of_archives_are_caught() {
         (faults::SHIPPED_IS_FRESH, mirrors::a_node_is_as_old_as_what_was_shipped),
         (faults::ACKNOWLEDGE_UNSHIPPED, acknowledged::a_commit_is_acknowledged_when_the_archive_has_it),
         (faults::FORGET_NAMED_FILES, mirrors::files_that_merges_took_at_once_are_followed),
+        (faults::FEED_ANYTHING, feeds::a_node_takes_nothing_that_its_log_does_not_go_on_with),
+        (faults::KEEP_WHAT_IS_LOST, feeds::what_has_come_and_is_damaged_comes_again),
     ];
     let missed: Vec<&str> =
         bodies.into_iter().filter(|(fault, body)| !caught(*fault, *body)).map(|(fault, _)| fault.name()).collect();

@@ -9,10 +9,12 @@
 //! 1. The last piece stays: who feeds goes on from it. Names of a base's objects stay, too, so that the next one does not
 //!    bring them again; their bytes are in the directory.
 //! 2. What was put is durable, as in any archive; what the node has taken is durable before it goes.
-//! 3. What the node lacks cannot come any more once something of it was taken: then all of it comes again.
+//! 3. What is damaged here, or has gone, cannot come any more: then all of it comes again.
+//! 4. A fence goes when a piece of a later one was taken: whoever looks for one looks behind that.
 //!
 //! Concurrency: the mutex is held for memory work only.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +22,11 @@ use std::sync::Arc;
 use weft_env::sync::Mutex;
 use weft_env::{Created, Env, ObjectStore};
 use weft_format::{Error, Lsn, Result, Timestamp};
-use weft_kernel::{Backup, Mirroring};
+use weft_kernel::{Backup, BackupPlace, Mirroring};
 
 use super::chain::failed;
 use super::mirror_note::Mirrored;
-use super::names::{IDENTITY, PieceName, before, each_name, is_fence};
+use super::names::{IDENTITY, PieceName, beat_number, before, each_name, fence_number};
 use super::piece::Piece;
 use crate::bell::Bell;
 
@@ -32,6 +34,8 @@ use crate::bell::Bell;
 pub(super) const TAIL: &str = "tail";
 /// It is as a piece of this name.
 pub(super) const TAIL_NAME: PieceName = PieceName { fence: 0, number: 0 };
+/// Names of lists of bases begin with this.
+const LIST_PREFIX: &str = "backup-";
 /// So many pieces are taken before some go, unless there are files with them.
 const PIECES_KEPT: usize = 64;
 
@@ -47,6 +51,8 @@ struct State {
     emptied: Option<Error>,
     /// Why nothing comes.
     trouble: Option<Error>,
+    /// Objects that have come.
+    came: u64,
     /// How far the node is.
     position: Lsn,
     last: Timestamp,
@@ -91,17 +97,35 @@ impl Transit {
             state.taken = 0;
         }
         // The last one stays (transit 1), and its files with it.
-        let gone = before(&*self.store, newest.name).and_then(|names| self.remove(&names));
+        let gone = before(&*self.store, newest.name).and_then(|mut names| {
+            let is_old = |number: Option<u64>| number.is_some_and(|number| number < newest.name.fence);
+            for prefix in ["fence-", "beat-"] {
+                each_name(&*self.store, prefix, |name| {
+                    if is_old(fence_number(name)) || is_old(beat_number(name)) {
+                        names.push(name.to_owned());
+                    }
+                })?;
+            }
+            self.remove(&names)
+        });
         gone.map_err(|error| failed(self, "removing what was taken", &error))
     }
 
-    /// Everything that a base names is durable in the directory.
+    /// Everything that a base names is durable in the directory: earlier lists go, and its objects are emptied.
     pub(super) fn settled(&self, backup: &Backup, last: (Lsn, Timestamp)) -> Result<()> {
         {
             let mut state = self.state.lock();
             (state.position, state.last) = last;
         }
         let empty = || -> io::Result<()> {
+            let mut lists = Vec::new();
+            each_name(&*self.store, LIST_PREFIX, |name| {
+                let number = name.strip_prefix(LIST_PREFIX).and_then(|number| number.parse::<u64>().ok());
+                if number.is_some_and(|number| number < backup.number) {
+                    lists.push(name.to_owned());
+                }
+            })?;
+            self.remove(&lists)?;
             for stored in backup.stored_names() {
                 let mut names = Vec::new();
                 each_name(&*self.store, &format!("{stored}/"), |name| names.push(name.to_owned()))?;
@@ -114,6 +138,23 @@ impl Transit {
             Ok(())
         };
         empty().map_err(|error| failed(self, "emptying what was taken", &error))
+    }
+
+    /// Removes what attempts at bases have left that have ended, while nobody is connected.
+    pub(super) fn sweep(&self) -> Result<()> {
+        let place = BackupPlace::Objects(self.store.clone());
+        let lists = weft_kernel::backups(&self.env, place)?;
+        let named: BTreeSet<&str> = lists.iter().flat_map(Backup::stored_names).collect();
+        let mut left = Vec::new();
+        let swept = each_name(&*self.store, "", |name| {
+            // `3-5e0a21bc/t5-19-4194304-77aa0102.data/0`
+            let stored = name.rsplit_once('/').map(|(stored, _)| stored).filter(|stored| stored.contains('/'));
+            let is_base = |stored: &str| stored.starts_with(|first: char| first.is_ascii_digit());
+            if stored.is_some_and(|stored| is_base(stored) && !named.contains(stored)) {
+                left.push(name.to_owned());
+            }
+        });
+        swept.and_then(|()| self.remove(&left)).map_err(|error| failed(self, "removing what is left", &error))
     }
 
     /// The node cannot go on with what comes (transit 3).
@@ -135,7 +176,7 @@ impl Transit {
     pub(super) fn empty(&self, why: &Error) -> Result<()> {
         let mut names = Vec::new();
         each_name(&*self.store, "", |name| {
-            if name != IDENTITY && !is_fence(name) {
+            if name != IDENTITY && fence_number(name).is_none() {
                 names.push(name.to_owned());
             }
         })
@@ -143,6 +184,7 @@ impl Transit {
         .map_err(|error| failed(self, "emptying", &error))?;
         let mut state = self.state.lock();
         (state.is_lost, state.emptied) = (false, Some(why.clone()));
+        (state.position, state.last) = (Lsn(0), Timestamp(0));
         Ok(())
     }
 
@@ -158,6 +200,11 @@ impl Transit {
     /// Why nothing comes; none: it does.
     pub(super) fn trouble(&self) -> Option<Error> {
         self.state.lock().trouble.clone()
+    }
+
+    /// How many objects have come, but for beats.
+    pub(super) fn came(&self) -> u64 {
+        self.state.lock().came
     }
 
     /// How far the node is: its log, and its last commit.
@@ -176,6 +223,7 @@ impl Transit {
     }
 
     fn wake(&self) {
+        self.state.lock().came += 1;
         if let Some(bell) = &self.state.lock().bell {
             bell.hurry();
         }
@@ -192,12 +240,16 @@ impl ObjectStore for Transit {
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.store.put(name, bytes)
+        self.store.put(name, bytes)?;
+        if beat_number(name).is_none() {
+            self.state.lock().came += 1;
+        }
+        Ok(())
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<Created> {
         let created = self.store.create(name, bytes)?;
-        if PieceName::parse(name).is_some() {
+        if PieceName::parse(name).is_some() || name.starts_with(LIST_PREFIX) {
             self.wake();
         }
         Ok(created)

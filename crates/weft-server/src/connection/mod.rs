@@ -5,6 +5,7 @@
 //!     simple     Query                            rows and tags, ReadyForQuery
 //!     extended   Parse Bind Describe Execute      answers are sent at Flush, at Sync, and when 64 KiB wait
 //!     COPY       CopyData ... CopyDone            read while the statement runs
+//!     feed       CopyData both ways, to the end   a node of this database, elsewhere
 //! ```
 //!
 //! 1. An error in the extended protocol is told once; what follows it up to Sync is passed over.
@@ -15,6 +16,7 @@
 
 mod copy;
 mod extended;
+mod feed;
 mod portal;
 mod rows;
 mod simple;
@@ -34,6 +36,7 @@ use weft_wire::Level;
 use weft_wire::net::{Channel, Frame};
 use weft_wire::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
 
+pub(crate) use feed::{cutter, receive, send};
 pub(crate) use startup::{Entrance, begin};
 
 /// A connection whose client was let in.
@@ -51,6 +54,8 @@ pub(crate) struct Connection {
     told: Vec<(&'static str, String)>,
     /// The time limit that reads have at present.
     read_timeout: Option<Duration>,
+    /// The node that it is to feed from now on, and nothing else.
+    feeds: Option<feed::Asked>,
 }
 
 /// Settings that clients are told of when they change, by the names that drivers look for.
@@ -72,6 +77,9 @@ impl Connection {
     pub(crate) fn run(mut self) {
         let begun = Instant::now();
         let ended = self.serve();
+        if let Some(asked) = self.feeds.take() {
+            return self.feed(asked);
+        }
         if self.shared.logs_connections() {
             let seconds = format!("{:.3}", begun.elapsed().as_secs_f64());
             let reason = ended.as_ref().err().map_or("farewell", |error| error.message());
@@ -178,7 +186,11 @@ impl Connection {
         match message {
             Frontend::Query(sql) => {
                 let sql = sql.to_owned();
-                self.simple(&sql);
+                match self.asks_for_feed(&sql) {
+                    Ok(true) => return Ok(false),
+                    Ok(false) => self.simple(&sql),
+                    Err(error) => self.refuse(&error, &sql),
+                }
             }
             Frontend::Parse { name, sql, types } => {
                 let (name, sql) = (name.to_owned(), sql.to_owned());

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use super::copy::Sink;
+use weft_format::Error;
 use weft_sql::activity::hides;
 
 impl Connection {
@@ -19,6 +20,13 @@ impl Connection {
             }
         }
         self.tell_settings();
+        self.ready();
+    }
+
+    /// Answers a Query message with an error.
+    pub(super) fn refuse(&mut self, error: &Error, sql: &str) {
+        self.note_error(error, hides(sql));
+        self.channel.out.error("ERROR", error);
         self.ready();
     }
 }

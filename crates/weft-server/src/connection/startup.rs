@@ -148,6 +148,7 @@ fn admit(
         skips: false,
         told,
         read_timeout: limit,
+        feeds: None,
     }))
 }
 

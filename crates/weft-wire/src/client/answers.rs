@@ -72,6 +72,24 @@ impl Client {
         self.simple(sql)?.copy_out(each)
     }
 
+    /// Sends a statement after which the connection carries CopyData both ways, and nothing else: on the
+    /// [channel](Client::channel) from then on.
+    pub fn copy_both(&mut self, sql: &str) -> Result<()> {
+        let mut answers = self.simple(sql)?;
+        loop {
+            let (tag, body) = answers.client.message().inspect_err(|_| answers.ended = true)?;
+            match tag {
+                b'W' => {
+                    answers.ended = true;
+                    return Ok(());
+                }
+                b'N' => answers.client.notices.push(Report::read(&body)),
+                b'E' => return Err(ClientError::Server(Box::new(Report::read(&body)))),
+                other => return Err(unexpected(other).into()),
+            }
+        }
+    }
+
     /// Begins `COPY ... FROM STDIN`.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>> {
         CopyIn::begin(self, sql)

@@ -123,7 +123,7 @@ impl Mirroring {
         // What is on pages may be ahead of the manifest, and not of the log (mirroring 2).
         self.fetch(backup, pages)?;
         self.sync()?;
-        self.manifest_of(backup)?.at_edits(edits).install(&self.env, &self.dir)
+        self.manifest_of(backup)?.at_edits(edits)?.install(&self.env, &self.dir)
     }
 
     /// Whether the directory has a file as the backup has it: another one of the name, none, or it.

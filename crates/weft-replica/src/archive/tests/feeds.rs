@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use super::super::mirror_note::Mirrored;
 use super::mirrors::{far_is_as, node_at, work};
 use super::*;
 use crate::node::Node;
@@ -48,7 +49,7 @@ struct Feeder {
     engine: Mutex<Option<Arc<Engine>>>,
     /// So many messages pass each connection; 0: any number.
     messages: AtomicU64,
-    keep_bytes: AtomicU64,
+    base_log_bytes: AtomicU64,
     ends: AtomicBool,
     cut: Mutex<Option<Arc<AtomicBool>>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -58,7 +59,7 @@ impl Feeder {
     fn of(engine: &Arc<Engine>) -> Arc<Feeder> {
         let feeder = Feeder::default();
         feeder.serves(Some(engine));
-        feeder.keep_bytes.store(1 << 30, Ordering::Release);
+        feeder.base_log_bytes.store(1 << 30, Ordering::Release);
         Arc::new(feeder)
     }
 
@@ -100,7 +101,8 @@ impl Connect for To {
         let options = FeedOptions {
             name: "far".into(),
             address: "far:5432".into(),
-            keep_bytes: feeder.keep_bytes.load(Ordering::Acquire),
+            keep_bytes: Some(1 << 30),
+            base_log_bytes: feeder.base_log_bytes.load(Ordering::Acquire),
         };
         let serving = feeder.clone();
         let thread = std::thread::spawn(move || {
@@ -119,8 +121,7 @@ impl Connect for To {
 struct FedNode {
     node: Node,
     mirror: Mirror,
-    fed: Fed,
-    transit: Arc<Transit>,
+    dir: PathBuf,
 }
 
 impl Bench {
@@ -128,10 +129,24 @@ impl Bench {
         let (env, dir) = (Env::real(), self.at(name));
         let store = Arc::new(FileStore::new(&env, &dir.join("incoming")));
         let transit = Arc::new(Transit::new(&env, &dir, store, "the server"));
-        let fed = Fed::start(&env, Arc::new(To(feeder.clone())), &transit)?;
-        let mirror = Mirror::start_fed(&env, &transit, &dir, Duration::from_secs(20))?;
-        Ok(FedNode { node: node_at(&dir), mirror, fed, transit })
+        let connect = Arc::new(To(feeder.clone()));
+        let mirror = Mirror::start_fed(&env, (&transit, connect), &dir, Duration::from_secs(20))?;
+        Ok(FedNode { node: node_at(&dir), mirror, dir })
     }
+}
+
+/// Bytes and names of what is in a folder and those below.
+fn content(dir: &Path) -> (u64, usize) {
+    let (mut bytes, mut names) = (0, 0);
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let inside = if entry.path().is_dir() {
+            content(&entry.path())
+        } else {
+            (entry.metadata().map_or(0, |data| data.len()), 0)
+        };
+        (bytes, names) = (bytes + inside.0, names + inside.1 + 1);
+    }
+    (bytes, names)
 }
 
 impl FedNode {
@@ -142,20 +157,18 @@ impl FedNode {
     fn stop(self) {
         self.node.stop();
         self.mirror.stop();
-        self.fed.stop();
         self.node.engine().close().unwrap();
     }
 
-    /// Bytes of objects that wait to be taken.
-    fn waiting(&self) -> u64 {
-        let mut names = Vec::new();
-        super::super::names::each_name(&*self.transit, "", |name| names.push(name.to_owned())).unwrap();
-        names.iter().filter_map(|name| self.transit.get(name).ok()).map(|bytes| bytes.len() as u64).sum()
+    /// Of which base it is made: another one each time that it begins anew.
+    fn begun_with(&self) -> (u64, i64) {
+        let base = Mirrored::read(&Env::real(), &self.dir).unwrap().unwrap().base;
+        (base.backup, base.wall)
     }
 }
 
 #[test]
-fn a_node_is_fed_writes_loads_conversions_and_merges() {
+pub(super) fn a_node_is_fed_writes_loads_conversions_and_merges() {
     let bench = Bench::new();
     let engine = bench.open("db");
     (0..20).for_each(|k| put(&engine, k, k).unwrap());
@@ -172,25 +185,63 @@ fn a_node_is_fed_writes_loads_conversions_and_merges() {
     assert_eq!(node.node.status().joins, 1, "it was never lost: {:?}", node.node.status());
     assert!(node.mirror.status().error.is_none(), "{:?}", node.mirror.status());
     assert_eq!(feeder.threads.lock().len(), 1, "one connection was enough");
-    // What was taken is not kept twice.
+    node.stop();
+    feeder.end();
+    // Nothing is kept for a connection that has ended.
+    for round in 12..16 {
+        work(&engine, round);
+    }
+    assert_eq!(engine.followed_log_bytes(), 0);
+}
+
+/// Bases that a later one takes the place of, and what was taken goes.
+#[test]
+fn bases_take_the_place_of_earlier_ones_and_what_was_taken_goes() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    let feeder = Feeder::of(&engine);
+    feeder.base_log_bytes.store(1 << 15, Ordering::Release);
+    let node = bench.fed("far", &feeder).unwrap();
+    for round in 0..16 {
+        work(&engine, round);
+        node.is_as(&engine);
+    }
+    until("newer bases are adopted", || {
+        put(&engine, 1, 1).unwrap();
+        node.begun_with().0 > 3
+    });
+    node.is_as(&engine);
+    assert_eq!(node.node.status().joins, 1, "{:?} {:?}", node.node.status(), node.mirror.status());
+    assert_eq!(feeder.threads.lock().len(), 1, "one connection was enough");
+    // A base that is on its way may be there.
     until("what was taken has gone", || {
         put(&engine, 1, 1).unwrap();
-        node.waiting() < 40_000
+        let (bytes, names) = content(&bench.at("far").join("incoming"));
+        bytes < 200_000 && names < 400
     });
     node.stop();
     feeder.end();
-    assert_eq!(engine.followed_log_bytes(), 0, "nothing is kept for a connection that has ended");
 }
 
-/// Connections that end in the middle of whatever goes on.
+/// Connections that end in the middle of whatever goes on, the first base among it.
 #[test]
 fn connections_that_end_anywhere_lose_nothing() {
-    for messages in [7, 23, 61, 200] {
+    for messages in [11, 24, 40, 61, 200] {
         let bench = Bench::new();
         let engine = bench.open("db");
+        let _herald = crate::Herald::start(&engine, crate::HeraldOptions::default()).unwrap();
         (0..20).for_each(|k| put(&engine, k, k).unwrap());
+        load(&engine, 1000..1400);
         let feeder = Feeder::of(&engine);
+        feeder.base_log_bytes.store(1 << 15, Ordering::Release);
+        feeder.messages.store(messages, Ordering::Release);
+        let free = feeder.clone();
+        let freeing = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(400));
+            free.messages.store(0, Ordering::Release);
+        });
         let node = bench.fed("far", &feeder).unwrap();
+        freeing.join().unwrap();
         feeder.messages.store(messages, Ordering::Release);
         feeder.cut();
         for round in 0..6 {
@@ -199,7 +250,8 @@ fn connections_that_end_anywhere_lose_nothing() {
         }
         feeder.messages.store(0, Ordering::Release);
         node.is_as(&engine);
-        assert!(feeder.threads.lock().len() > 2, "connections were cut");
+        assert!(feeder.threads.lock().len() > 1, "connections were cut");
+        assert_eq!(node.node.status().joins, 1, "{messages}: {:?} {:?}", node.node.status(), node.mirror.status());
         node.stop();
         feeder.end();
     }
@@ -213,23 +265,28 @@ fn a_fed_node_goes_on_from_its_directory() {
     let _herald = crate::Herald::start(&engine, crate::HeraldOptions::default()).unwrap();
     (0..20).for_each(|k| put(&engine, k, k).unwrap());
     let feeder = Feeder::of(&engine);
+    let mut begun = None;
     for round in 0..5 {
         let node = bench.fed("far", &feeder).unwrap();
         node.is_as(&engine);
+        assert_eq!(*begun.get_or_insert(node.begun_with()), node.begun_with(), "round {round}: it began anew");
         work(&engine, round);
+        tidy_up(&engine);
+        put(&engine, 7, round).unwrap();
         if round % 2 == 0 {
             node.is_as(&engine);
         }
-        let base = node.mirror.status().base;
         node.stop();
         feeder.end();
+        if round % 3 == 1 {
+            super::mirrors::leave_torn(&bench.at("far"));
+        }
         feeder.serves(Some(&engine));
         work(&engine, round + 20);
-        assert!(base.is_some());
     }
     let node = bench.fed("far", &feeder).unwrap();
     node.is_as(&engine);
-    assert_eq!(node.mirror.status().base, Some(1), "it never began anew");
+    assert_eq!(begun, Some(node.begun_with()), "it never began anew");
     let seen = crate::Company::of(&engine).unwrap().nodes();
     assert!(seen.iter().any(|node| node.name == "far" && node.address == "far:5432"), "{seen:?}");
     // Without its server it shows what it has.
@@ -239,6 +296,31 @@ fn a_fed_node_goes_on_from_its_directory() {
     until("it says so", || node.mirror.status().error.is_some());
     assert_eq!(all(&node.node.engine()), all(&engine));
     node.stop();
+}
+
+/// The server is opened again, with and without a farewell.
+#[test]
+fn servers_that_come_and_go_feed_on() {
+    let bench = Bench::new();
+    let mut engine = bench.open("db");
+    (0..20).for_each(|k| put(&engine, k, k).unwrap());
+    let feeder = Feeder::of(&engine);
+    let node = bench.fed("far", &feeder).unwrap();
+    for round in 0..4 {
+        work(&engine, round);
+        feeder.end();
+        put(&engine, 3, round).unwrap();
+        if round % 2 == 0 {
+            engine.close().unwrap();
+        }
+        drop(engine);
+        engine = bench.open("db");
+        feeder.serves(Some(&engine));
+        work(&engine, round + 30);
+        node.is_as(&engine);
+    }
+    node.stop();
+    feeder.end();
 }
 
 /// What it missed is not kept: it begins anew, beside a transaction that reads on.
@@ -263,16 +345,71 @@ pub(super) fn a_fed_node_that_missed_too_much_begins_anew() {
     node.is_as(&engine);
     assert!(node.node.status().joins >= 2, "{:?}", node.node.status());
     assert_eq!(get(&reading, "column", 3), seen, "who reads reads on");
-    // The same while it is connected: the bound is small, and its disk is away.
+    node.stop();
     feeder.end();
-    feeder.keep_bytes.store(20_000, Ordering::Release);
+}
+
+/// A table that nobody changes once it is loaded: its file is in each base.
+fn load_still(engine: &Arc<Engine>) {
+    let mut txn = engine.begin().unwrap();
+    let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: false };
+    txn.create_table(NewTable::new("still", Schema::new(vec![column("k")], vec![0]), "column")).unwrap();
+    let t = txn.table("still").unwrap();
+    let rows: Vec<Vec<u8>> = (0..500).map(|k| t.codec.encode([ValueRef::Int(k)])).collect();
+    let batch = rows_to_batch(&t.def.schema, &t.codec, rows.iter().map(|row| &**row)).unwrap();
+    txn.build(&t, &[batch]).unwrap();
+    txn.commit().unwrap();
+}
+
+/// Files that edits name have gone while nobody was connected: the node is lost, and begins anew.
+#[test]
+pub(super) fn a_fed_node_that_lacks_files_begins_anew() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    (0..20).for_each(|k| put(&engine, k, k).unwrap());
+    load_still(&engine);
+    tidy_up(&engine);
+    let feeder = Feeder::of(&engine);
+    let node = bench.fed("far", &feeder).unwrap();
+    node.is_as(&engine);
+    feeder.end();
+    // The log stays, files do not.
+    engine.keep_log_from(weft_kernel::log::LogKeeper::Nodes, Some(weft_format::Lsn(0)));
+    for round in 0..3 {
+        (0..60).for_each(|k| put(&engine, k, round * 1000 + k).unwrap());
+        tidy_up(&engine);
+    }
     feeder.serves(Some(&engine));
+    node.is_as(&engine);
+    assert!(node.node.status().joins >= 2, "{:?}", node.node.status());
+    assert_eq!(feeder.threads.lock().len(), 1, "what it has need not come again");
+    node.stop();
+    feeder.end();
+}
+
+/// What has come and is damaged comes again.
+#[test]
+pub(super) fn what_has_come_and_is_damaged_comes_again() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    (0..20).for_each(|k| put(&engine, k, k).unwrap());
+    load_still(&engine);
+    let feeder = Feeder::of(&engine);
+    let node = bench.fed("far", &feeder).unwrap();
+    node.is_as(&engine);
+    let next = Mirrored::read(&Env::real(), &node.dir).unwrap().unwrap().next;
+    node.stop();
+    feeder.end();
+    std::fs::write(bench.at("far").join("incoming").join(next.to_string()), b"no piece").unwrap();
+    work(&engine, 1);
+    feeder.serves(Some(&engine));
+    let node = bench.fed("far", &feeder).unwrap();
     node.is_as(&engine);
     node.stop();
     feeder.end();
 }
 
-/// Another line of the same database: what the node has is not in its log.
+/// Another line of the same database: what the node has is not in its log. It may be the last that has it.
 #[test]
 pub(super) fn a_node_takes_nothing_that_its_log_does_not_go_on_with() {
     let bench = Bench::new();
@@ -289,11 +426,24 @@ pub(super) fn a_node_takes_nothing_that_its_log_does_not_go_on_with() {
     (0..5).for_each(|k| put(&engine, k, -1).unwrap());
     node.is_as(&engine);
     feeder.end();
+    let refused = |node: &FedNode| {
+        until("it says so", || {
+            node.mirror.status().error.is_some_and(|error| error.message().contains("the log of this server has not"))
+        });
+        assert_eq!(all(&node.node.engine()), all(&engine), "what it has stays");
+    };
+    // Behind it, and beyond it.
+    feeder.serves(Some(&other));
+    refused(&node);
+    node.stop();
     (0..200).for_each(|k| put(&other, k % 30, k + 100).unwrap());
     assert!(other.durable().lsn > engine.durable().lsn);
-    feeder.serves(Some(&other));
-    node.is_as(&other);
-    assert!(node.node.status().joins >= 2, "{:?}", node.node.status());
+    let node = bench.fed("far", &feeder).unwrap();
+    refused(&node);
+    feeder.end();
+    feeder.serves(Some(&engine));
+    put(&engine, 9, 9).unwrap();
+    node.is_as(&engine);
     node.stop();
     feeder.end();
 }
@@ -314,14 +464,65 @@ fn another_database_is_refused_and_said() {
         node.mirror.status().error.is_some_and(|error| error.message().contains("of another database"))
     });
     assert_eq!(all(&node.node.engine()), all(&engine), "it shows what it has");
+    let connections = feeder.threads.lock().len();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(feeder.threads.lock().len() < connections + 6, "it asks less and less often");
     node.stop();
     feeder.end();
-    // A server that follows feeds nobody, and a node waits no longer than it may.
+    // A node waits no longer than it may.
     feeder.serves(None);
     let (env, dir) = (Env::real(), bench.at("new"));
     let transit = Arc::new(Transit::new(&env, &dir, Arc::new(FileStore::new(&env, &dir.join("incoming"))), "nowhere"));
-    let fed = Fed::start(&env, Arc::new(To(feeder)), &transit).unwrap();
-    let error = Mirror::start_fed(&env, &transit, &dir, Duration::from_millis(300)).err().unwrap();
+    let fed = (&transit, Arc::new(To(feeder)) as Arc<dyn Connect>);
+    let error = Mirror::start_fed(&env, fed, &dir, Duration::from_millis(300)).err().unwrap();
     assert!(error.message().contains("away"), "{error}");
-    fed.stop();
+}
+
+/// What no node of this release sends ends the connection, and nothing else.
+#[test]
+fn a_strange_node_is_given_up() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    put(&engine, 1, 1).unwrap();
+    let answers: [fn(&[u8]) -> Option<Vec<u8>>; 5] = [
+        |_| Some(Vec::new()),
+        |_| Some(vec![200; 40]),
+        |_| None,
+        // Everything is there, whatever it is.
+        |_| Some([&[0_u8; 17][..], b"strange"].concat()),
+        // Names that do not end: the same ones again and again.
+        |request| match request[0] {
+            4 => Some([&[0_u8; 17][..], b"fence-18446744073709551615"].concat()),
+            _ => Some([&[3_u8], &[0; 16][..], b"not there"].concat()),
+        },
+    ];
+    for answer in answers {
+        let ((to, from), (to_back, from_back)) = (channel::<Vec<u8>>(), channel());
+        let (is_cut, left) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(10_000)));
+        let there = Wire { to: to_back, from, is_cut: is_cut.clone(), left: left.clone() };
+        let node = std::thread::spawn(move || {
+            while let Ok(request) = from_back.recv() {
+                let Some(answer) = answer(&request) else { return };
+                if to.send(answer).is_err() {
+                    return;
+                }
+            }
+        });
+        let options = FeedOptions { name: "strange".into(), ..FeedOptions::default() };
+        let fed = feed(&engine, Box::new(there), &options, &|| true);
+        node.join().unwrap();
+        assert!(fed.is_err(), "it was no node");
+        for round in 12..15 {
+            work(&engine, round);
+        }
+        assert_eq!(engine.followed_log_bytes(), 0, "nothing is kept for it");
+    }
+    for name in ["", "../up", "a/b"] {
+        let ((to, _from), (_to_back, from_back)) = (channel::<Vec<u8>>(), channel());
+        let (is_cut, left) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(10)));
+        let link = Wire { to, from: from_back, is_cut, left };
+        let options = FeedOptions { name: name.into(), ..FeedOptions::default() };
+        let error = feed(&engine, Box::new(link), &options, &|| true).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidName, "{error}");
+    }
 }

@@ -130,7 +130,7 @@ fn tables_that_come_and_go_are_followed() {
 }
 
 /// What a crash may leave: bytes behind what was durable, and files that were not whole.
-fn leave_torn(dir: &Path) {
+pub(super) fn leave_torn(dir: &Path) {
     let names = || std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let last = names().filter(|name| name.starts_with("log-")).max().unwrap();
     let mut bytes = std::fs::read(dir.join(&last)).unwrap();
