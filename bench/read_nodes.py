@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How far read nodes are behind their writer, what they cost it, and how fast they join.
 
-    python3 bench/read_nodes.py [--weft target/release/weft] [--nodes 2] [--seconds 20] [--scale 10] [--json]
+    python3 bench/read_nodes.py [--weft target/release/weft] [--nodes 2] [--seconds 20] [--scale 10] [--connection] [--json]
 
 A server and nodes that follow it, as processes on one machine. pgbench (TPC-B, `--scale`) makes the database and the
 load. Visibility: a connection commits a number on the writer, and asks a node for it again and again from the moment
 of the acknowledgement; the delay ends when the answer has it, so it has the time of one query in it. Cost: processor
 time of the writer per transaction, without announcing, with it, and with nodes that follow, in turns. Joining: from
-the start of the process until a node answers.
+the start of the process until a node answers. With `--connection` each node has a directory of its own, and the server
+feeds it over a connection.
 """
 
 import argparse
@@ -86,6 +87,15 @@ class Process:
         self.child.wait()
 
 
+def node_of(arguments, writer, directory, number):
+    """A node of a server: over its directory, or with a directory of its own over a connection."""
+    name = ["--node-name", f"n{number}"]
+    if arguments.connection:
+        url = f"postgres://weft@127.0.0.1:{writer.port}/weft?sslmode=disable"
+        return Process(arguments.weft, f"{directory}-{number}", "--follow", url, *name)
+    return Process(arguments.weft, directory, "--follow", *name)
+
+
 def pgbench(port, *options):
     words = ["pgbench", "-h", "127.0.0.1", "-p", str(port), "-U", "weft", *options, "weft"]
     done = subprocess.run(words, capture_output=True, text=True)
@@ -105,8 +115,9 @@ def delays(writer, node, seconds):
     there, here = Connection(writer.port), Connection(node.port)
     there.query("CREATE TABLE IF NOT EXISTS seen (id int PRIMARY KEY, v bigint)")
     there.query("INSERT INTO seen VALUES (1, 0) ON CONFLICT (id) DO NOTHING")
-    here.query("SET freshness = 'latest'; SELECT v FROM seen")
-    here.query("SET freshness = 'none'")
+    token = there.query("SELECT weft_published_commit()")[0][0]
+    here.query(f"SET freshness_token = '{token}'; SET freshness_timeout = '60s'; SELECT v FROM seen")
+    here.query("RESET freshness_token; SET freshness = 'none'")
     found, number, end = [], int(there.query("SELECT v FROM seen")[0][0]), time.monotonic() + seconds
     while time.monotonic() < end:
         number += 1
@@ -152,7 +163,7 @@ def cost(arguments, directory):
     for _ in range(arguments.rounds):
         for kind, (options, count) in kinds.items():
             writer = Process(arguments.weft, directory, *options)
-            nodes = [Process(arguments.weft, directory, "--follow", "--node-name", f"n{n}") for n in range(count)]
+            nodes = [node_of(arguments, writer, directory, n) for n in range(count)]
             before = writer.cpu()
             out = pgbench(
                 writer.port, "-n", "-c", str(arguments.clients), "-M", "prepared", "-T", str(arguments.seconds)
@@ -179,6 +190,7 @@ def main():
     parser.add_argument("--scale", type=int, default=10)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connection", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     scratch = tempfile.mkdtemp()
@@ -187,14 +199,16 @@ def main():
     try:
         writer = Process(arguments.weft, directory)
         pgbench(writer.port, "-i", "-q", "-s", str(arguments.scale))
-        nodes = [Process(arguments.weft, directory, "--follow", "--node-name", f"n{n}") for n in range(arguments.nodes)]
+        nodes = [node_of(arguments, writer, directory, n) for n in range(arguments.nodes)]
         found["join_seconds"] = [round(node.ready_seconds, 2) for node in nodes]
         found["visible, idle"] = percentiles(delays(writer, nodes[0], arguments.seconds))
-        found["latest, idle"] = percentiles(latest(writer, nodes[0], arguments.seconds / 4))
+        if not arguments.connection:
+            found["latest, idle"] = percentiles(latest(writer, nodes[0], arguments.seconds / 4))
         run = lambda: delays(writer, nodes[0], arguments.seconds)
         found["visible, load"] = percentiles(under_load(arguments, writer, run))
-        run = lambda: latest(writer, nodes[0], arguments.seconds)
-        found["latest, load"] = percentiles(under_load(arguments, writer, run))
+        if not arguments.connection:
+            run = lambda: latest(writer, nodes[0], arguments.seconds)
+            found["latest, load"] = percentiles(under_load(arguments, writer, run))
         for process in [*nodes, writer]:
             process.end()
         found["cost"] = cost(arguments, directory)
