@@ -19,6 +19,9 @@ use weft_tables::row::faults;
 use weft_tables::row_method;
 use weft_tables::testing::{conformance, crashes, scan_rows, transfers};
 
+#[path = "row/freed.rs"]
+mod freed;
+
 /// Faults are planted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 

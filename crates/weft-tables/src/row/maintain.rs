@@ -179,7 +179,8 @@ impl Store {
             self.set_frozen(None);
         }
         let mut changes = self.changes.lock();
-        (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
+        (changes.written_from, changes.space_from, changes.freed_from) = (None, None, None);
+        changes.is_writing = false;
         (changes.loads_written_from, changes.rows_written_from) = (None, None);
         if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
             for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {

@@ -15,6 +15,9 @@
 //! 4. Jobs take dead rows out of leaves without holding the structure: whether a node is too long is asked once more
 //!    when it is latched to be split.
 //! 5. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
+//! 6. A page that is freed is not written any more, so it lacks what changed since it was written. The log has that
+//!    until an edit says who is in its place: a crash may take back that it was freed. Later a part of it may be gone,
+//!    and whoever reads the rest finds steps of nodes that no page was ever written of (redo 3).
 
 use std::sync::Arc;
 
@@ -217,8 +220,7 @@ impl Store {
             left.node = joined;
             left.further.clear();
             left.record = record.unwrap_or(left.record);
-            let child = parent.node.find(&key).expect("it is a child");
-            parent.node.remove(child);
+            assert!(parent.node.unlink(&key), "it is a child");
             parent.record = record.unwrap_or(parent.record);
             self.note_changed(changes, &frames[0], &left.node, record);
             self.note_changed(changes, above, &parent.node, record);
@@ -241,6 +243,7 @@ impl Store {
     pub(super) fn let_go(&self, changes: &mut super::store::Changes, pages: &[u64]) {
         for &number in pages {
             if let Some(changed) = changes.pages.remove(&number) {
+                changes.freed_from = changes.freed_from.into_iter().chain(changed.needs).min();
                 self.release(changes, changed.bytes);
             }
             changes.with_dead.remove(&number);

@@ -65,6 +65,8 @@ pub(super) struct Changes {
     pub(super) written_from: Option<RecordNo>,
     /// The first record that the manifest's list of free pages lacks, when pages have what it says.
     pub(super) space_from: Option<RecordNo>,
+    /// The first record that pages lack which were freed since the last edit (reshape 6).
+    pub(super) freed_from: Option<RecordNo>,
     /// Leaves with rows that are dead.
     pub(super) with_dead: BTreeSet<u64>,
     /// The first record of rows of a load that are on no page on disk,
@@ -106,7 +108,7 @@ pub(crate) struct Store {
     pub(super) is_ours: bool,
     /// All records of pages were done that the log had at the opening.
     pub(super) is_redone: AtomicBool,
-    /// Pages that were torn when redo looked, and that no record has given back yet.
+    /// Pages that were torn when redo looked, or lacked steps (redo 3), and that no record has given back yet.
     pub(super) torn: Mutex<BTreeSet<u64>>,
     pub(super) changed_bytes_max: u64,
     /// Rows, about.
@@ -223,6 +225,7 @@ impl Store {
         self.cut() < self.last()
             || !changes.pages.is_empty()
             || changes.space_from.is_some()
+            || changes.freed_from.is_some()
             || changes.loads_from.is_some()
             || changes.rows_from.is_some()
     }
