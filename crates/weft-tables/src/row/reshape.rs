@@ -187,16 +187,26 @@ impl Store {
         Ok(())
     }
 
-    /// Joins a sparse node with its right neighbour under the same node, or its left one; whether it did.
+    /// Joins a sparse node with its right neighbour under the same node, or with its left one; whether it did.
     fn join(&self, above: &Arc<Frame>, frame: &Arc<Frame>) -> Result<bool> {
         let mut parent = above.latch.write();
         let parent = parent.as_mut().expect("it is on the path");
         let numbers: Vec<u64> = parent.node.cells().map(|cell| cell.child()).collect();
         let at = numbers.iter().position(|&number| number == frame.number).expect("it is a child");
         let is_sparse = frame.latch.read().as_ref().is_some_and(|page| self.is_sparse(&page.node));
-        let pair = [at, at.wrapping_sub(1)].into_iter().find(|&left| left < numbers.len() && left + 1 < numbers.len());
-        let Some(left_at) = pair.filter(|_| is_sparse) else { return Ok(false) };
-        let frames = [left_at, left_at + 1].map(|at| self.pool.frame(numbers[at]));
+        // The right one is often full of what goes next, where rows are deleted in the order of their keys.
+        for left_at in [Some(at), at.checked_sub(1)].into_iter().flatten().filter(|_| is_sparse) {
+            let Some(pair) = numbers.get(left_at..left_at + 2) else { continue };
+            if self.join_pair((above, &mut *parent), [pair[0], pair[1]])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Joins two neighbours when the node that comes of it leaves enough of a page free; whether it did.
+    fn join_pair(&self, (above, parent): (&Arc<Frame>, &mut Page), pair: [u64; 2]) -> Result<bool> {
+        let frames = pair.map(|number| self.pool.frame(number));
         for frame in &frames {
             // The structure is held: nobody frees it meanwhile.
             self.pool.load(frame)?;

@@ -1,4 +1,4 @@
-//! Pages that nodes lay on, and that nobody uses any more: what the log still says of them.
+//! Pages that nodes lay on, and that nobody uses any more: when they are freed, and what the log still says of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -165,6 +165,25 @@ fn the_log_keeps_what_freed_pages_lack_until_others_are_written() {
         assert!(seen.lock().len() > 200, "nodes were joined");
         assert!(seen.lock().iter().all(|seen| *seen == before), "needed before: {before:?}, then: {seen:?}");
         assert_eq!(needs(), None);
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+/// Each leaf is empty when the one behind it is still full, and has no row any more when that one has few.
+#[test]
+fn leaves_that_are_emptied_one_after_the_other_are_freed() {
+    let _alone = ALONE.lock();
+    let end = Simulation::new(SimOptions::seeded(4)).run(|env| {
+        let engine = made(&env);
+        put(&engine, 0..200);
+        engine.checkpoint().unwrap();
+        assert!(pages(&engine) > 50, "{} pages", pages(&engine));
+        for k in 0..190 {
+            take_out(&engine, std::iter::once(k));
+            engine.checkpoint().unwrap();
+        }
+        assert!(pages(&engine) < 10, "{} pages of 10 rows", pages(&engine));
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
     });
     assert_eq!(end, RunEnd::Finished);
 }
