@@ -191,10 +191,12 @@ impl Store {
         self.release(&mut changes, bytes);
         drop(changes);
         durable.followed();
-        taken.pages.values().for_each(|(frame, _)| self.pool.take_back(frame));
-        drop(taken);
         // What was written may go.
-        self.pool.make_room();
+        for (frame, _) in taken.pages.into_values() {
+            self.pool.take_back(&frame);
+            drop(frame);
+            self.pool.make_room();
+        }
         Ok(())
     }
 

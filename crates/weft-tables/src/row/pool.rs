@@ -3,7 +3,7 @@
 //! ```text
 //!   frame(17)            there: its latch is taken      not there: an empty frame, and load(17) reads the page
 //!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 changed, 14 goes
-//!                                                       none of this table can go: those of the others are asked
+//!                                                       none of this table can go: some of the others are asked
 //! ```
 //!
 //! 1. A node that differs from its page stays: it is marked as changed under its latch, and who writes it holds its
@@ -12,6 +12,10 @@
 //! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
 //! 4. Changed nodes, and those that a job is writing, are charged to the memory of rows, and not here: however many
 //!    there are, unchanged ones have their part of the cache. Else each read would let nodes go that the next wants.
+//! 5. Who has read a page looks at `LOOKS` frames at most, and at some other tables, to make room for it. When none of
+//!    them may go the tables have more than they may for a moment: all that is read until the hand has come around
+//!    once, which is one page for each `LOOKS` frames that there are.
+//! 6. What is kept is the sum of what frames say. A check asserts it.
 //!
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
 //! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
@@ -20,9 +24,7 @@
 //! is short.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_env::sync::{Mutex, RwLock};
@@ -33,58 +35,28 @@ use weft_kernel::files::PagedFile;
 
 use super::bytes::{DiskPage, FURTHER, node_of};
 use super::faults;
-use super::node::Node;
+
+mod shard;
+
+pub(super) use shard::{Frame, Page};
+use shard::{Shard, is_idle};
 
 const SHARDS: usize = 16;
-/// Frames that were forgotten may stay in the clock until there are so many of them, and as many as others.
-const FORGOTTEN_MIN: usize = 64;
-/// An odd number whose bits are spread.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Who makes room looks at so many frames of a table at most,
+const LOOKS: usize = 256;
+/// and at so many tables beside its own.
+const OTHERS_MAX: usize = 4;
 /// A page that is torn is read so often: another engine may be writing it.
 const READS: u32 = 3;
 /// Of four parts of the cache's budget all tables of pages may have so many.
 const CACHE_PARTS: u64 = 3;
 
-/// A node in memory.
-pub(super) struct Page {
-    pub(super) node: Node,
-    /// The record of the log that changed it last.
-    pub(super) record: RecordNo,
-    /// Pages that the node goes on on, as it was written last.
-    pub(super) further: Vec<u64>,
-}
-
-/// A place for a node.
-pub(super) struct Frame {
-    pub(super) number: u64,
-    /// None until the page was read.
-    pub(super) latch: RwLock<Option<Page>>,
-    /// The page on disk is another (pool 1).
-    pub(super) is_changed: AtomicBool,
-    is_used: AtomicBool,
-    /// How long the pool takes it to be. It and the next change under the lock of the pool's sums.
-    bytes: AtomicU64,
-    /// It is charged to the memory of rows (pool 4).
-    is_lent: AtomicBool,
-}
-
-impl Frame {
-    fn new(number: u64, page: Option<Page>) -> Frame {
-        let [is_changed, is_lent, is_used] = [false; 3].map(AtomicBool::new);
-        Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0), is_lent }
-    }
-
-    /// It was asked for, and not by a scan.
-    pub(super) fn touch(&self) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.is_used.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// The pools of the tables of one method, of whatever engines.
 #[derive(Default)]
-pub(super) struct Pools(Mutex<Vec<Weak<Pool>>>);
+pub(super) struct Pools {
+    pools: Mutex<Vec<Weak<Pool>>>,
+    next: AtomicUsize,
+}
 
 impl std::fmt::Debug for Pools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,80 +66,23 @@ impl std::fmt::Debug for Pools {
 
 impl Pools {
     fn add(&self, pool: &Arc<Pool>) {
-        let mut pools = self.0.lock();
+        let mut pools = self.pools.lock();
         pools.retain(|pool| pool.strong_count() > 0);
         pools.push(Arc::downgrade(pool));
     }
 
-    /// The other tables of the same engine.
-    fn others(&self, of: &Pool) -> Vec<Arc<Pool>> {
-        let pools = self.0.lock();
-        let others = pools.iter().filter_map(Weak::upgrade);
-        others.filter(|pool| Arc::ptr_eq(&pool.account, &of.account) && !std::ptr::eq(&raw const **pool, of)).collect()
-    }
-}
-
-/// Frames by number, and where the clock stands.
-#[derive(Default)]
-struct Shard {
-    frames: HashMap<u64, Arc<Frame>, BuildHasherDefault<Spread>>,
-    /// Their numbers, in no order; and those of frames that were forgotten, until the clock comes by, or they are many.
-    ring: Vec<u64>,
-    hand: usize,
-}
-
-impl Shard {
-    /// The frame of a number; an empty one when there is none.
-    fn frame(&mut self, number: u64) -> Arc<Frame> {
-        let Shard { frames, ring, .. } = self;
-        let frame = frames.entry(number).or_insert_with(|| {
-            ring.push(number);
-            Arc::new(Frame::new(number, None))
-        });
-        Arc::clone(frame)
-    }
-
-    /// Nobody looks for a frame any more.
-    fn forget(&mut self, number: u64) -> Option<Arc<Frame>> {
-        let gone = self.frames.remove(&number);
-        if self.ring.len() > self.frames.len() * 2 + FORGOTTEN_MIN {
-            self.ring = self.frames.keys().copied().collect();
-            self.ring.sort_unstable();
-        }
-        gone
-    }
-
-    /// Puts a frame in the place of the one of its number, if there is one, which it gives back.
-    fn put(&mut self, frame: &Arc<Frame>) -> Option<Arc<Frame>> {
-        let before = self.frames.insert(frame.number, frame.clone());
-        if before.is_none() {
-            self.ring.push(frame.number);
-        }
-        before
-    }
-}
-
-/// Spreads the numbers of pages: their low bits choose the shard, and a table of hashes wants the high ones to differ.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let product = u128::from(number) * u128::from(SPREAD);
-        self.0 = product as u64 ^ (product >> 64) as u64;
+    /// The next of all tables in turns, when it is another one of the same engine.
+    fn next_other(&self, of: &Pool) -> Option<Arc<Pool>> {
+        let pools = self.pools.lock();
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % pools.len().max(1);
+        let next = pools.get(at)?.upgrade()?;
+        let is_other = Arc::ptr_eq(&next.account, &of.account) && !std::ptr::eq(&raw const *next, of);
+        is_other.then_some(next)
     }
 }
 
 /// Bytes of nodes in memory.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Sums {
     /// Of all of them,
     kept_bytes: u64,
@@ -284,7 +199,7 @@ impl Pool {
         }
         let bytes = latched.as_ref().map_or(0, |page| self.bytes_of(page));
         let shard = self.shard(frame.number).lock();
-        if is_known(&shard, frame) {
+        if shard.knows(frame) {
             self.count(frame, bytes);
         }
     }
@@ -359,7 +274,7 @@ impl Pool {
         let bytes = self.bytes_of(&page);
         *latched = Some(page);
         let shard = self.shard(frame.number).lock();
-        if is_known(&shard, frame) {
+        if shard.knows(frame) {
             self.count(frame, bytes);
         }
         Ok(Some(reads))
@@ -375,17 +290,13 @@ impl Pool {
         let is_over = self.over_bytes() > 0;
         if is_over && self.is_ours && !active(faults::SCANS_FILL_CACHE) {
             let mut shard = self.shard(frame.number).lock();
-            // The shard has it, and who calls.
-            if Arc::strong_count(&frame) == 2
-                && !has_changed(&frame)
-                && !frame.is_used.load(Ordering::Relaxed)
-                && is_known(&shard, &frame)
-            {
+            if shard.knows(&frame) && is_idle(&frame, 1) && !frame.is_used() {
                 shard.forget(frame.number);
                 self.count(&frame, 0);
             }
         }
         if is_over {
+            drop(frame);
             self.make_room();
         }
     }
@@ -395,71 +306,46 @@ impl Pool {
         self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max)
     }
 
-    /// Lets nodes go until all tables have no more than they may, or none can go.
+    /// Lets nodes go until all tables have no more than they may, or enough was looked at (pool 5).
     pub(super) fn make_room(&self) {
-        self.evict(self.over_bytes());
-        if self.over_bytes() > 0 {
-            self.pools.others(self).iter().for_each(|pool| pool.evict(self.over_bytes()));
+        self.evict();
+        for _ in 0..OTHERS_MAX {
+            if self.over_bytes() == 0 {
+                return;
+            }
+            self.pools.next_other(self).iter().for_each(|other| other.evict());
         }
     }
 
-    /// Lets so many bytes of nodes go, if there are.
-    fn evict(&self, bytes: u64) {
-        if !self.is_ours || bytes == 0 || self.file.read().is_none() {
+    /// The same of this table's nodes, a shard after the other, so that none loses what is used while others have what
+    /// is not. How much is too much is asked anew for each: others make room at the same time.
+    fn evict(&self) {
+        if !self.is_ours || self.file.read().is_none() {
             return;
         }
-        let mut gone = 0;
-        // A part of each shard, so that none loses what is used while others have what is not; then whatever there is.
-        for part in [bytes / SHARDS as u64, bytes / SHARDS as u64, bytes] {
-            for _ in 0..SHARDS {
-                let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
-                gone += self.evict_from(&mut self.shards[at].lock(), part.max(1).min(bytes - gone));
-                if gone >= bytes {
-                    return;
-                }
-            }
+        let (mut looks, mut in_vain) = (LOOKS, 0);
+        while looks > 0 && in_vain < SHARDS && self.over_bytes() > 0 {
+            let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
+            let mut shard = self.shards[at].lock();
+            let gone = shard.evict(&mut looks);
+            gone.iter().for_each(|gone| self.count(gone, 0));
+            drop(shard);
+            in_vain = if gone.is_some() { 0 } else { in_vain + 1 };
         }
     }
 
-    /// Once around at most: what is used loses its bit.
-    fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
-        let mut gone = 0;
-        for _ in 0..shard.ring.len() {
-            if gone >= bytes || shard.ring.is_empty() {
-                break;
-            }
-            shard.hand = if shard.hand < shard.ring.len() { shard.hand } else { 0 };
-            let number = shard.ring[shard.hand];
-            let frame = shard.frames.get(&number);
-            let may_go = frame.is_none_or(|frame| {
-                Arc::strong_count(frame) == 1 && !has_changed(frame) && !frame.is_used.swap(false, Ordering::Relaxed)
-            });
-            if !may_go {
-                shard.hand += 1;
-                continue;
-            }
-            // The last one, which is the newest, comes into its place, and the hand to that one last.
-            shard.ring.swap_remove(shard.hand);
-            shard.hand += 1;
-            if let Some(frame) = shard.frames.remove(&number) {
-                gone += frame.bytes.load(Ordering::Relaxed);
-                self.count(&frame, 0);
-            }
+    /// Asserts that what is kept is the sum of what frames say.
+    pub(super) fn assert_whole(&self) {
+        let shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
+        let sums = self.sums.lock();
+        let mut found = Sums::default();
+        for frame in shards.iter().flat_map(|shard| shard.assert_whole()) {
+            let bytes = frame.bytes.load(Ordering::Relaxed);
+            found.kept_bytes += bytes;
+            found.lent_bytes += if frame.is_lent.load(Ordering::Relaxed) { bytes } else { 0 };
         }
-        gone
+        assert!(found == *sums, "what is kept is what the frames say (pool 6)");
     }
-}
-
-/// Whether a frame is the one of its number: one that was freed meanwhile is nobody's.
-/// Whether a frame has changed that nobody else has, by its count: who changed it did so before they let go of it.
-fn has_changed(frame: &Frame) -> bool {
-    // The count alone orders nothing.
-    fence(Ordering::Acquire);
-    frame.is_changed.load(Ordering::Acquire)
-}
-
-fn is_known(shard: &Shard, frame: &Arc<Frame>) -> bool {
-    shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame))
 }
 
 /// The node that begins on a page; none: a page of it is torn.
