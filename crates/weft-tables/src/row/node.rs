@@ -427,7 +427,8 @@ impl Node {
 
     /// Bytes of memory, about.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>() + self.low.len() + size_of::<Node>()
+        let bounds = self.low.capacity() + self.high.as_ref().map_or(0, Vec::capacity);
+        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>() + bounds + size_of::<Node>()
     }
 
     /// What is wrong with it, one line each.

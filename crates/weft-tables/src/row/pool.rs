@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   frame(17)            there: its latch is taken      not there: an empty frame, and load(17) reads the page
-//!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 changed, 14 goes
+//!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 held, 14 goes
 //!                                                       none of this table can go: some of the others are asked
 //! ```
 //!
@@ -15,10 +15,14 @@
 //! 5. Who has read a page looks at `LOOKS` frames at most, and at some other tables, to make room for it. When none of
 //!    them may go the tables have more than they may for a moment: all that is read until the hand has come around
 //!    once, which is one page for each `LOOKS` frames that there are.
-//! 6. What is kept is the sum of what frames say. A check asserts it.
+//! 6. A frame says what its node takes in memory, and says it anew when that has changed. What is kept, and what the
+//!    memory of rows is charged with, are the sums of what frames say. A check asserts it.
+//! 7. What was written comes back one by one, as used when somebody has asked for it since its image was made. Else a
+//!    job's pages, which may be more than the cache has room for, would drive out what is read.
 //!
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
-//! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
+//! once. Latches of frames come before the lock of a shard, and that before the lock of the sums, where more than one
+//! is held; a check holds all shards, in their order. Nobody takes one latch twice.
 //!
 //! Source: the clock with a bit of use. A leaf that a scan reads does not set it, and goes with the scan where memory
 //! is short.
@@ -30,11 +34,13 @@ use std::sync::{Arc, Weak};
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, RecordNo, Result};
 use weft_kernel::account::{Account, Charge, Kept};
+use weft_kernel::budget::RowBudget;
 use weft_kernel::fault::active;
 use weft_kernel::files::PagedFile;
 
 use super::bytes::{DiskPage, FURTHER, node_of};
 use super::faults;
+use super::node::Node;
 
 mod shard;
 
@@ -50,6 +56,8 @@ const OTHERS_MAX: usize = 4;
 const READS: u32 = 3;
 /// Of four parts of the cache's budget all tables of pages may have so many.
 const CACHE_PARTS: u64 = 3;
+/// What a frame takes beside its node, about.
+const FRAME_BYTES: usize = 128;
 
 /// The pools of the tables of one method, of whatever engines.
 #[derive(Default)]
@@ -99,6 +107,7 @@ pub(super) struct Pool {
     account: Arc<Account>,
     sums: Mutex<Sums>,
     charge: Charge,
+    row_budget: Arc<RowBudget>,
     bytes_max: u64,
     pools: Arc<Pools>,
     next_shard: AtomicU64,
@@ -112,7 +121,7 @@ impl Pool {
     /// An empty pool over a file, if there is one yet. `cache_bytes` is the budget of the engine's cache.
     pub(super) fn new(
         pools: &Arc<Pools>,
-        account: &Arc<Account>,
+        (account, row_budget): (&Arc<Account>, &Arc<RowBudget>),
         (page_bytes, cache_bytes): (usize, u64),
         file: Option<PagedFile>,
         is_ours: bool,
@@ -125,6 +134,7 @@ impl Pool {
             account: account.clone(),
             sums: Mutex::default(),
             charge: account.charge(Kept::Pages, 0),
+            row_budget: row_budget.clone(),
             bytes_max: cache_bytes * CACHE_PARTS / 4,
             pools: pools.clone(),
             next_shard: AtomicU64::new(0),
@@ -156,6 +166,16 @@ impl Pool {
         self.sums.lock().kept_bytes
     }
 
+    /// Bytes of those that the memory of rows is charged with.
+    pub(super) fn lent_bytes(&self) -> u64 {
+        self.sums.lock().lent_bytes
+    }
+
+    /// Nodes in memory, for people.
+    pub(super) fn kept_count(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.lock().len() as u64).sum()
+    }
+
     fn shard(&self, number: u64) -> &Mutex<Shard> {
         &self.shards[number as usize % SHARDS]
     }
@@ -165,16 +185,14 @@ impl Pool {
         self.shard(number).lock().frame(number)
     }
 
-    /// A frame that a new node lies in.
-    pub(super) fn install(&self, page: Page) -> Arc<Frame> {
-        let (number, bytes) = (page.node.number, self.bytes_of(&page));
-        let frame = Arc::new(Frame::new(number, Some(page)));
+    /// A frame that a new node lies in. One that has changed is charged to the memory of rows.
+    pub(super) fn install(&self, page: Page, has_changed: bool) {
+        let (number, bytes) = (page.node.number, bytes_of(&page.node));
+        let frame = Arc::new(Frame::new(number, Some(page), has_changed));
         let mut shard = self.shard(number).lock();
         let before = shard.put(&frame);
         before.iter().for_each(|before| self.count(before, 0));
-        self.count(&frame, bytes);
-        drop(shard);
-        frame
+        self.count_as(&frame, bytes, has_changed);
     }
 
     /// Nobody uses the page any more; nobody looks for it.
@@ -184,47 +202,69 @@ impl Pool {
         gone.iter().for_each(|gone| self.count(gone, 0));
     }
 
-    /// Its node has changed: the memory of rows is charged with it. The caller has it latched.
-    pub(super) fn lend(&self, frame: &Frame) {
-        if !frame.is_lent.load(Ordering::Relaxed) && !active(faults::CHANGED_PAGES_FILL_CACHE) {
-            self.count_as(frame, None, true);
+    /// A node has changed: it takes so much from now on, and the memory of rows is charged with it. The caller has it
+    /// latched alone.
+    pub(super) fn changed(&self, frame: &Frame, node: &Node) {
+        let bytes = bytes_of(node);
+        if frame.is_lent() == self.is_ours && frame.bytes.load(Ordering::Relaxed) == bytes {
+            return;
         }
+        let mut shard = self.shard(frame.number).lock();
+        assert!(shard.knows(frame), "a node that changes is the one of its number");
+        if self.is_ours {
+            shard.leave(frame);
+        }
+        self.count_as(frame, bytes, self.is_ours);
     }
 
-    /// Its page is durable: it is the pool's again, unless it has changed meanwhile.
-    pub(super) fn take_back(&self, frame: &Arc<Frame>) {
+    /// Its page is durable: it is the pool's again, unless it has changed meanwhile. Where memory is short it goes
+    /// itself when nobody has asked for it since it was written (pool 7).
+    pub(super) fn take_back(&self, frame: Arc<Frame>) {
         let latched = frame.latch.read();
         if frame.is_changed.load(Ordering::Acquire) {
             return;
         }
-        let bytes = latched.as_ref().map_or(0, |page| self.bytes_of(page));
-        let shard = self.shard(frame.number).lock();
-        if shard.knows(frame) {
-            self.count(frame, bytes);
+        let bytes = latched.as_ref().map_or(0, |page| bytes_of(&page.node));
+        let has_room = self.account.bytes(Kept::Pages) + bytes <= self.bytes_max;
+        let mut shard = self.shard(frame.number).lock();
+        if !shard.knows(&frame) {
+            return;
         }
-    }
-
-    fn bytes_of(&self, page: &Page) -> u64 {
-        page.node.memory_bytes().max(self.page_bytes) as u64
+        assert!(frame.is_lent(), "what is written was lent (pool 4)");
+        if !has_room && !frame.is_used() && is_idle(&frame, 1) {
+            shard.forget(frame.number);
+            self.count(&frame, 0);
+        } else {
+            self.count(&frame, bytes);
+            shard.enter(&frame);
+        }
+        drop(shard);
+        drop(latched);
+        drop(frame);
+        self.make_room();
     }
 
     /// A frame is so long from now on, and charged to the pool.
     fn count(&self, frame: &Frame, bytes: u64) {
-        self.count_as(frame, Some(bytes), false);
+        self.count_as(frame, bytes, false);
     }
 
-    /// The same; none: as long as before; and charged to the pool or to the memory of rows.
-    fn count_as(&self, frame: &Frame, bytes: Option<u64>, is_lent: bool) {
+    /// The same, and charged to the pool or to the memory of rows. Called under the lock of its shard.
+    fn count_as(&self, frame: &Frame, bytes: u64, is_lent: bool) {
         let mut sums = self.sums.lock();
-        let before = frame.bytes.load(Ordering::Relaxed);
-        let bytes = bytes.unwrap_or(before);
-        frame.bytes.store(bytes, Ordering::Relaxed);
+        let before = frame.bytes.swap(bytes, Ordering::Relaxed);
         let lent_before = if frame.is_lent.swap(is_lent, Ordering::Relaxed) { before } else { 0 };
         let lent = if is_lent { bytes } else { 0 };
         assert!(sums.kept_bytes >= before && sums.lent_bytes >= lent_before, "a frame that goes was counted");
         sums.kept_bytes = sums.kept_bytes + bytes - before;
         sums.lent_bytes = sums.lent_bytes + lent - lent_before;
-        self.charge.set(sums.kept_bytes - sums.lent_bytes);
+        if lent > lent_before {
+            self.row_budget.charge(lent - lent_before);
+        } else if lent < lent_before {
+            self.row_budget.release(lent_before - lent);
+        }
+        let others = if active(faults::CHANGED_PAGES_FILL_CACHE) { 0 } else { sums.lent_bytes };
+        self.charge.set(sums.kept_bytes - others);
     }
 
     /// Reads the page of an empty frame. Called without a latch.
@@ -271,7 +311,7 @@ impl Pool {
         let Some(page) = page else { return Ok(None) };
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.last_found.fetch_max(page.record.0, Ordering::AcqRel);
-        let bytes = self.bytes_of(&page);
+        let bytes = bytes_of(&page.node);
         *latched = Some(page);
         let shard = self.shard(frame.number).lock();
         if shard.knows(frame) {
@@ -340,12 +380,24 @@ impl Pool {
         let sums = self.sums.lock();
         let mut found = Sums::default();
         for frame in shards.iter().flat_map(|shard| shard.assert_whole()) {
-            let bytes = frame.bytes.load(Ordering::Relaxed);
+            let (bytes, is_lent) = (frame.bytes.load(Ordering::Relaxed), frame.is_lent());
+            let has_changed = frame.is_changed.load(Ordering::Acquire);
+            assert!(is_lent || !has_changed, "a node that differs from its page is lent (pool 4)");
             found.kept_bytes += bytes;
-            found.lent_bytes += if frame.is_lent.load(Ordering::Relaxed) { bytes } else { 0 };
+            found.lent_bytes += if is_lent { bytes } else { 0 };
         }
         assert!(found == *sums, "what is kept is what the frames say (pool 6)");
     }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.row_budget.release(self.sums.get_mut().lent_bytes);
+    }
+}
+
+fn bytes_of(node: &Node) -> u64 {
+    (node.memory_bytes() + FRAME_BYTES) as u64
 }
 
 /// The node that begins on a page; none: a page of it is torn.

@@ -180,15 +180,11 @@ impl Store {
         let further = if active(faults::KEEP_FURTHER_PAGES) && further.is_empty() { before } else { further };
         drop(latched);
         self.pool.forget(number);
-        let has_dead = node.is_leaf() && node.has_dead();
-        let frame = self.pool.install(Page { node, record, further });
-        let latched = frame.latch.write();
-        let page = latched.as_ref().expect("it was just put there");
         let mut changes = self.changes.lock();
-        if has_dead {
+        if node.is_leaf() && node.has_dead() {
             changes.with_dead.insert(number);
         }
-        self.note_changed(&mut changes, &frame, &page.node, Some(record));
+        self.note_new(&mut changes, Page { node, record, further }, Some(record));
         Ok(())
     }
 

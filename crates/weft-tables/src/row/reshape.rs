@@ -116,8 +116,7 @@ impl Store {
                 changes.with_dead.insert(number);
             }
             let new = Page { node: upper, record: record.unwrap_or(lower.record), further: Vec::new() };
-            let (new_frame, bytes_from) = (self.pool.install(new), &lower.node);
-            self.note_changed(changes, &new_frame, bytes_from, record);
+            self.note_new(changes, new, record);
             self.note_changed(changes, frame, &lower.node, record);
             self.note_changed(changes, above, &parent.node, record);
         });
@@ -148,9 +147,7 @@ impl Store {
                 if half.has_dead() {
                     changes.with_dead.insert(half.number);
                 }
-                let half = Page { node: half, record: root.record, further: Vec::new() };
-                let half = self.pool.install(half);
-                self.note_changed(changes, &half, &node, record);
+                self.note_new(changes, Page { node: half, record: root.record, further: Vec::new() }, record);
             }
             root.node = node;
             root.further.clear();
@@ -254,7 +251,6 @@ impl Store {
         for &number in pages {
             if let Some(changed) = changes.pages.remove(&number) {
                 changes.freed_from = changes.freed_from.into_iter().chain(changed.needs).min();
-                self.release(changes, changed.bytes);
             }
             changes.with_dead.remove(&number);
             self.pool.forget(number);

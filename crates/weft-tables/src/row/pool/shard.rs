@@ -5,11 +5,13 @@
 //!   ring     12 · 17 · 9 · 14           the hand at 17: used, loses its bit · 9 held · 14 goes, 12 is next
 //! ```
 //!
-//! 1. A frame is in the ring once, and knows where: it goes in and out without a search.
+//! 1. A frame is in the ring once, and knows where: it goes in and out without a search. One that is charged to the
+//!    memory of rows is not in it (pool 4).
 //! 2. A look for a frame that may go has an end: after some that were used the next one goes although it was, and
 //!    whoever looks says at how many frames.
 //!
-//! Concurrency: a shard is behind its lock. A frame has two references here, and one for each who has it.
+//! Concurrency: a shard is behind its lock. A frame has one reference here, one more in the ring, and one for each
+//! who has it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -18,7 +20,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 use weft_env::sync::RwLock;
 use weft_format::RecordNo;
+use weft_kernel::fault::active;
 
+use super::super::faults;
 use super::super::node::Node;
 
 /// An odd number whose bits are spread.
@@ -54,8 +58,9 @@ pub(in crate::row) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(number: u64, page: Option<Page>) -> Frame {
-        let [is_changed, is_lent, is_used] = [false; 3].map(AtomicBool::new);
+    /// A frame of a node that has changed is charged to the memory of rows.
+    pub(super) fn new(number: u64, page: Option<Page>, is_changed: bool) -> Frame {
+        let [is_changed, is_lent, is_used] = [is_changed, is_changed, false].map(AtomicBool::new);
         let (bytes, place) = (AtomicU64::new(0), AtomicUsize::new(NOWHERE));
         Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes, is_lent, place }
     }
@@ -65,6 +70,18 @@ impl Frame {
         if !self.is_used.load(Ordering::Relaxed) {
             self.is_used.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// It is being written: who asks for it from now on keeps it (pool 7).
+    pub(in crate::row) fn begin_anew(&self) {
+        if !active(faults::WRITTEN_PAGES_FILL_CACHE) {
+            self.is_used.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// It is charged to the memory of rows.
+    pub(super) fn is_lent(&self) -> bool {
+        self.is_lent.load(Ordering::Relaxed)
     }
 
     /// It was asked for since the clock came by.
@@ -87,7 +104,7 @@ impl Shard {
         if let Some(frame) = self.frames.get(&number) {
             return Arc::clone(frame);
         }
-        let frame = Arc::new(Frame::new(number, None));
+        let frame = Arc::new(Frame::new(number, None, false));
         self.put(&frame);
         frame
     }
@@ -96,7 +113,9 @@ impl Shard {
     pub(super) fn put(&mut self, frame: &Arc<Frame>) -> Option<Arc<Frame>> {
         let before = self.frames.insert(frame.number, Arc::clone(frame));
         before.iter().for_each(|before| self.leave(before));
-        self.enter(frame);
+        if !frame.is_lent() {
+            self.enter(frame);
+        }
         before
     }
 
@@ -113,14 +132,14 @@ impl Shard {
     }
 
     /// The clock comes by a frame from now on.
-    fn enter(&mut self, frame: &Arc<Frame>) {
+    pub(super) fn enter(&mut self, frame: &Arc<Frame>) {
         let before = frame.place.swap(self.ring.len(), Ordering::Relaxed);
         assert!(before == NOWHERE, "a frame is in the ring once (shard 1)");
         self.ring.push(Arc::clone(frame));
     }
 
     /// It does not any more. The last one, which is the newest, comes into its place.
-    fn leave(&mut self, frame: &Frame) {
+    pub(super) fn leave(&mut self, frame: &Frame) {
         let place = frame.place.swap(NOWHERE, Ordering::Relaxed);
         if place == NOWHERE {
             return;
@@ -151,11 +170,17 @@ impl Shard {
         None
     }
 
-    /// Asserts that the ring has the frames that are known, once each.
+    /// Frames, for people.
+    pub(super) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Asserts that the ring has the frames that are known and not lent, once each.
     pub(super) fn assert_whole(&self) -> impl Iterator<Item = &Arc<Frame>> {
-        assert!(self.ring.len() == self.frames.len(), "the ring has the frames that are known (shard 1)");
+        let lent = self.frames.values().filter(|frame| frame.is_lent()).count();
+        assert!(self.ring.len() + lent == self.frames.len(), "what is not lent is in the ring (shard 1)");
         for (place, frame) in self.ring.iter().enumerate() {
-            let is_there = frame.place.load(Ordering::Relaxed) == place && self.knows(frame);
+            let is_there = frame.place.load(Ordering::Relaxed) == place && self.knows(frame) && !frame.is_lent();
             assert!(is_there, "a frame is where it says in the ring (shard 1)");
         }
         self.frames.values()
@@ -164,7 +189,8 @@ impl Shard {
 
 /// Whether a frame has not changed, and nobody has it but the shard and so many who ask. Asked under the shard's lock.
 pub(super) fn is_idle(frame: &Arc<Frame>, asking: usize) -> bool {
-    let is_had = Arc::strong_count(frame) > 2 + asking;
+    let of_shard = if frame.place.load(Ordering::Relaxed) == NOWHERE { 1 } else { 2 };
+    let is_had = Arc::strong_count(frame) > of_shard + asking;
     // The count alone orders nothing: who changed it did so before they let go of it.
     fence(Ordering::Acquire);
     !is_had && !frame.is_changed.load(Ordering::Acquire)
@@ -208,7 +234,7 @@ mod tests {
             shard.forget(5);
         }
         shard.frame(5);
-        let new = Arc::new(Frame::new(2, None));
+        let new = Arc::new(Frame::new(2, None, false));
         assert_eq!(shard.put(&new).map(|before| before.number), Some(2));
         shard.forget(0);
         let mut ring: Vec<u64> = shard.ring.iter().map(|frame| frame.number).collect();
@@ -232,6 +258,16 @@ mod tests {
         looks = 100;
         assert!(held.evict(&mut looks).is_some(), "and they may go when they are not any more");
         assert_eq!(held.assert_whole().count(), 9_999);
+    }
+
+    #[test]
+    fn who_writes_a_frame_that_is_not_in_the_ring_has_it() {
+        let mut shard = shard(3);
+        let written = shard.frame(1);
+        shard.leave(&written);
+        assert!(is_idle(&written, 1), "the shard has it, and who asks");
+        let looked_at = shard.frame(1);
+        assert!(!is_idle(&looked_at, 1), "who writes it has it, too");
     }
 
     #[test]
