@@ -172,10 +172,11 @@ impl Store {
         self.redo_space(record, number, Space::used);
         let (frame, is_whole) = self.found(number)?;
         let mut latched = frame.latch.write();
+        // Also when it is read whole by now: who writes it may have been about it when it was found torn.
+        self.torn.lock().remove(&number);
         if is_whole && latched.as_ref().is_some_and(|page| page.record >= record) {
             return Ok(());
         }
-        self.torn.lock().remove(&number);
         let before = latched.take().map_or(Vec::new(), |page| page.further);
         let further = if active(faults::KEEP_FURTHER_PAGES) && further.is_empty() { before } else { further };
         drop(latched);

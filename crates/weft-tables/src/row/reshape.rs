@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use weft_format::{RecordNo, Result, Timestamp};
+use weft_format::{Code, RecordNo, Result, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::step::reached;
 
@@ -205,12 +205,20 @@ impl Store {
     fn join_pair(&self, (above, parent): (&Arc<Frame>, &mut Page), pair: [u64; 2]) -> Result<bool> {
         let frames = pair.map(|number| self.pool.frame(number));
         for frame in &frames {
-            // The structure is held: nobody frees it meanwhile.
-            self.pool.load(frame)?;
+            // The structure is held: nobody frees it meanwhile. One that cannot be read is whoever's who asks for it:
+            // what there is to write does not wait for it.
+            match self.pool.load(frame) {
+                Err(error) if error.code() == Code::DataCorrupted => return Ok(false),
+                loaded => loaded?,
+            }
         }
         let (mut left, mut right) = (frames[0].latch.write(), frames[1].latch.write());
         let (Some(left), Some(right_page)) = (left.as_mut(), right.as_mut()) else { return Ok(false) };
         let room = self.node_bytes_max() / 4 * (4 - JOINED_FREE_PARTS);
+        // Joined they take no less: what is common to all keys is no longer then.
+        if left.node.cell_bytes() + right_page.node.cell_bytes() > room {
+            return Ok(false);
+        }
         let joined = left.node.joined(&right_page.node);
         if joined.body_bytes() > room {
             return Ok(false);
