@@ -11,7 +11,7 @@ use weft_env::Env;
 use weft_format::{Column, DataType, Schema, ValueRef};
 use weft_kernel::index::NewIndex;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
-use weft_tables::column_method;
+use weft_tables::{column_method, row_method};
 
 /// Counts the bytes in use.
 struct Counting;
@@ -137,6 +137,7 @@ fn counts_what_is_known_of_files() {
 fn the_account_is_what_is_there() {
     counts_what_is_known_of_files();
     counts_marks();
+    counts_changed_pages();
     empty_tables_take_little();
     #[cfg(feature = "faults")]
     {
@@ -173,6 +174,36 @@ fn counts_marks() {
     assert!(kept > 20 * ROWS as u64, "{kept} bytes for {ROWS} marks");
     assert_near("marks", kept + engine.status().row_memory_bytes - rows, found);
     drop(old);
+}
+
+/// Nodes of a table of pages grow while they wait to be written.
+fn counts_changed_pages() {
+    let dir = Scratch::new();
+    let options = EngineOptions { workers: 0, cache_bytes: 0, ..EngineOptions::default() };
+    let engine = Engine::open(Env::real(), &dir.0, vec![row_method()], options).unwrap();
+    let fill = |name: &str| {
+        let mut txn = engine.begin().unwrap();
+        let columns = vec![column("k", DataType::BigInt), column("b", DataType::Text)];
+        let mut new = NewTable::new(name, Schema::new(columns, vec![0]), "row");
+        new.options.insert("changed_bytes".into(), (1 << 30).to_string());
+        let t = txn.create_table(new).unwrap();
+        txn.commit().unwrap();
+        let text = "x".repeat(40);
+        for from in 0..10 {
+            let mut txn = engine.begin().unwrap();
+            for k in (from..2 * ROWS).step_by(10) {
+                txn.insert(&t, &t.codec.encode([ValueRef::Int(k * 7919 % (2 * ROWS)), ValueRef::Text(&text)])).unwrap();
+            }
+            txn.commit().unwrap();
+        }
+    };
+    // What is made once in a process is made.
+    fill("first");
+    let (charged, found) = (engine.status().row_memory_bytes, in_use());
+    fill("t");
+    let (charged, found) = (engine.status().row_memory_bytes - charged, in_use() - found);
+    assert!(charged > 2 * 50 * ROWS as u64, "{charged} bytes of changed pages");
+    assert_near("changed pages", charged, found);
 }
 
 fn delete_all(engine: &Arc<Engine>, name: &str) {

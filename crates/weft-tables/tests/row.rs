@@ -19,6 +19,11 @@ use weft_tables::row::faults;
 use weft_tables::row_method;
 use weft_tables::testing::{conformance, crashes, scan_rows, transfers};
 
+#[path = "row/freed.rs"]
+mod freed;
+#[path = "row/memory.rs"]
+mod memory;
+
 /// Faults are planted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 

@@ -128,12 +128,8 @@ impl Load<'_> {
                 drop(store.split_around(key, done.comes_at_end));
             }
         }
-        let is_much = {
-            let mut changes = store.changes.lock();
-            changes.rows_in_hand = None;
-            changes.bytes > store.changed_bytes_max
-        };
-        if is_much { store.write_loaded() } else { Ok(()) }
+        store.changes.lock().rows_in_hand = None;
+        if store.pool.lent_bytes() > store.changed_bytes_max { store.write_loaded() } else { Ok(()) }
     }
 }
 

@@ -35,6 +35,7 @@ struct Place {
 impl Store {
     /// What is wrong, one line each. Nodes are neither split nor joined meanwhile.
     pub(super) fn check_all(&self) -> Result<Vec<String>> {
+        self.pool.assert_whole();
         let _structure = self.structure.read();
         let mut wrong = Vec::new();
         // Pages, and the node that was seen last with each.

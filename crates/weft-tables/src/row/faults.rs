@@ -25,5 +25,6 @@ faults! {
     LOAD_OVER_ROWS "A load replaces rows that are there.";
     CHANGED_PAGES_FILL_CACHE "Changed nodes count as those that the cache has room for.";
     SCANS_FILL_CACHE "What a scan reads stays, and others go for it.";
+    WRITTEN_PAGES_FILL_CACHE "What was written stays as if it had been asked for since, and others go for it.";
     SPLIT_AS_SEEN "A leaf is split that was too long when it was looked at, although a job has purged it since.";
 }

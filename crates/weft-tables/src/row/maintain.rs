@@ -52,8 +52,8 @@ impl Upkeep for Store {
         }
         let frozen = self.frozen().filter(|frozen| *frozen <= self.context.services.published());
         let Some(frozen) = frozen else { return self.sweep_offer().into_iter().collect() };
-        let changes = self.changes.lock();
-        let (pages, bytes, undo_bytes) = (changes.pages.len(), changes.bytes, self.undo.bytes());
+        let pages = self.changes.lock().pages.len();
+        let (bytes, undo_bytes) = (self.pool.lent_bytes(), self.undo.bytes());
         let price = Price {
             cpu_us: bytes / WRITE_BYTES_PER_US,
             write_bytes: bytes * 2,
@@ -175,25 +175,20 @@ impl Store {
         reached(steps::EDIT_DURABLE);
         self.is_named.store(true, Ordering::Release);
         self.set_cut(cut);
+        let mut changes = self.changes.lock();
+        (changes.written_from, changes.space_from, changes.freed_from) = (None, None, None);
+        changes.is_writing = false;
+        (changes.loads_written_from, changes.rows_written_from) = (None, None);
+        if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
+            changes.pages.retain(|page, _| !taken.pages.contains_key(page));
+        }
+        drop(changes);
+        durable.followed();
+        taken.pages.into_values().for_each(|(frame, _)| self.pool.take_back(frame));
+        // Until here it was charged to the memory of rows, of which the next freeze is to have its part.
         if self.frozen().is_some_and(|frozen| frozen <= cut) {
             self.set_frozen(None);
         }
-        let mut changes = self.changes.lock();
-        (changes.written_from, changes.space_from, changes.is_writing) = (None, None, false);
-        (changes.loads_written_from, changes.rows_written_from) = (None, None);
-        if active(faults::FORGET_CHANGED_WHILE_WRITTEN) {
-            for changed in taken.pages.keys().filter_map(|page| changes.pages.remove(page)).collect::<Vec<_>>() {
-                self.release(&mut changes, changed.bytes);
-            }
-        }
-        let bytes = taken.pages.values().map(|(_, changed)| changed.bytes).sum();
-        self.release(&mut changes, bytes);
-        drop(changes);
-        durable.followed();
-        taken.pages.values().for_each(|(frame, _)| self.pool.take_back(frame));
-        drop(taken);
-        // What was written may go.
-        self.pool.make_room();
         Ok(())
     }
 
@@ -250,11 +245,12 @@ impl Store {
         let needs = Some(changed.needs.unwrap_or(record));
         changes.written_from = changes.written_from.into_iter().chain(needs).min();
         frame.is_changed.store(false, Ordering::Release);
+        frame.begin_anew();
         drop(changes);
         let numbers: Vec<u64> = std::iter::once(number).chain(page.further.iter().copied()).collect();
         images.extend(pages_of(&body, record, &numbers, self.pool.page_bytes));
         drop(latched);
-        let before = taken.pages.insert(number, (frame, Changed { needs, bytes: changed.bytes }));
+        let before = taken.pages.insert(number, (frame, Changed { needs }));
         assert!(before.is_none(), "a job takes a page once (maintain 2)");
         Ok(Some(record))
     }
@@ -280,15 +276,12 @@ impl Store {
             let mut changes = self.changes.lock();
             let is_there = latched.is_some();
             match changes.pages.get_mut(&number).filter(|_| is_there) {
-                Some(again) => {
-                    again.needs = changed.needs.into_iter().chain(again.needs).min();
-                    self.release(&mut changes, changed.bytes);
-                }
+                Some(again) => again.needs = changed.needs.into_iter().chain(again.needs).min(),
                 None if is_there => {
                     frame.is_changed.store(true, Ordering::Release);
                     changes.pages.insert(number, *changed);
                 }
-                None => self.release(&mut changes, changed.bytes),
+                None => {}
             }
         }
         let changes: &mut Changes = &mut self.changes.lock();

@@ -262,10 +262,31 @@ impl Node {
         self.slots.last().is_none_or(|last| high.is_none_or(|high| self.suffix(last) < high))
     }
 
+    /// Lets go of what it has from a key on; false: there is nothing below the key, or the node ends there already.
+    pub(super) fn cut(&mut self, key: &[u8]) -> bool {
+        let may = *key > *self.low && self.has(key);
+        if may {
+            *self = self.lower(self.number, key);
+        }
+        may
+    }
+
+    /// Whether a child may begin at a key.
+    pub(super) fn may_link(&self, key: &[u8]) -> bool {
+        !self.is_leaf() && self.has(key) && self.find(key).is_err()
+    }
+
     /// Adds a child for the keys from this one on.
     pub(super) fn link(&mut self, key: &[u8], child: u64) {
         let at = self.find(key).expect_err("a child begins where none has begun");
         self.insert(at, key, (Timestamp(0), false), &child.to_le_bytes());
+    }
+
+    /// Takes out the child that begins at a key; whether there was one.
+    pub(super) fn unlink(&mut self, key: &[u8]) -> bool {
+        let found = if self.is_leaf() || !self.has(key) { None } else { self.find(key).ok() };
+        found.iter().for_each(|&at| self.remove(at));
+        found.is_some()
     }
 
     /// Gives the cell at a place another state.
@@ -406,7 +427,8 @@ impl Node {
 
     /// Bytes of memory, about.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>() + self.low.len() + size_of::<Node>()
+        let bounds = self.low.capacity() + self.high.as_ref().map_or(0, Vec::capacity);
+        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>() + bounds + size_of::<Node>()
     }
 
     /// What is wrong with it, one line each.

@@ -3,7 +3,7 @@
 //! | option | meaning | default | allowed |
 //! |---|---|---|---|
 //! | `page_bytes` | length of a page | 8192 | 512 to 65536, a power of two |
-//! | `changed_bytes` | pages and versions of this size are written, and forgotten | 16 MiB or less | 1 KiB to 1 GiB |
+//! | `changed_bytes` | pages and versions of so much memory are written | 16 MiB or less | 1 KiB to 1 GiB |
 
 use std::collections::BTreeMap;
 

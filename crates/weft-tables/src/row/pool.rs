@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   frame(17)            there: its latch is taken      not there: an empty frame, and load(17) reads the page
-//!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 changed, 14 goes
-//!                                                       none of this table can go: those of the others are asked
+//!   all tables have      48 of 48 MiB, 8 KiB more       the clock of this table goes on: 9 used, 12 held, 14 goes
+//!                                                       none of this table can go: some of the others are asked
 //! ```
 //!
 //! 1. A node that differs from its page stays: it is marked as changed under its latch, and who writes it holds its
@@ -12,22 +12,29 @@
 //! 3. A table of an engine that follows has all nodes in memory: the file is another engine's.
 //! 4. Changed nodes, and those that a job is writing, are charged to the memory of rows, and not here: however many
 //!    there are, unchanged ones have their part of the cache. Else each read would let nodes go that the next wants.
+//! 5. Who has read a page looks at `LOOKS` frames at most, and at some other tables, to make room for it. When none of
+//!    them may go the tables have more than they may for a moment: all that is read until the hand has come around
+//!    once, which is one page for each `LOOKS` frames that there are.
+//! 6. A frame says what its node takes in memory, and says it anew when that has changed. What is kept, and what the
+//!    memory of rows is charged with, are the sums of what frames say. A check asserts it.
+//! 7. What was written comes back one by one, as used when somebody has asked for it since its image was made. Else a
+//!    job's pages, which may be more than the cache has room for, would drive out what is read.
 //!
 //! Concurrency: a shard's lock is held for a look; a frame is filled under its own latch, so two who miss it read it
-//! once. Latches of frames come before the lock of a shard where both are held. Nobody takes one latch twice.
+//! once. Latches of frames come before the lock of a shard, and that before the lock of the sums, where more than one
+//! is held; a check holds all shards, in their order. Nobody takes one latch twice.
 //!
 //! Source: the clock with a bit of use. A leaf that a scan reads does not set it, and goes with the scan where memory
 //! is short.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, RecordNo, Result};
 use weft_kernel::account::{Account, Charge, Kept};
+use weft_kernel::budget::RowBudget;
 use weft_kernel::fault::active;
 use weft_kernel::files::PagedFile;
 
@@ -35,56 +42,29 @@ use super::bytes::{DiskPage, FURTHER, node_of};
 use super::faults;
 use super::node::Node;
 
+mod shard;
+
+pub(super) use shard::{Frame, Page};
+use shard::{Shard, is_idle};
+
 const SHARDS: usize = 16;
-/// Frames that were forgotten may stay in the clock until there are so many of them, and as many as others.
-const FORGOTTEN_MIN: usize = 64;
-/// An odd number whose bits are spread.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Who makes room looks at so many frames of a table at most,
+const LOOKS: usize = 256;
+/// and at so many tables beside its own.
+const OTHERS_MAX: usize = 4;
 /// A page that is torn is read so often: another engine may be writing it.
 const READS: u32 = 3;
 /// Of four parts of the cache's budget all tables of pages may have so many.
 const CACHE_PARTS: u64 = 3;
-
-/// A node in memory.
-pub(super) struct Page {
-    pub(super) node: Node,
-    /// The record of the log that changed it last.
-    pub(super) record: RecordNo,
-    /// Pages that the node goes on on, as it was written last.
-    pub(super) further: Vec<u64>,
-}
-
-/// A place for a node.
-pub(super) struct Frame {
-    pub(super) number: u64,
-    /// None until the page was read.
-    pub(super) latch: RwLock<Option<Page>>,
-    /// The page on disk is another (pool 1).
-    pub(super) is_changed: AtomicBool,
-    is_used: AtomicBool,
-    /// How long the pool takes it to be. It and the next change under the lock of the pool's sums.
-    bytes: AtomicU64,
-    /// It is charged to the memory of rows (pool 4).
-    is_lent: AtomicBool,
-}
-
-impl Frame {
-    fn new(number: u64, page: Option<Page>) -> Frame {
-        let [is_changed, is_lent, is_used] = [false; 3].map(AtomicBool::new);
-        Frame { number, latch: RwLock::new(page), is_changed, is_used, bytes: AtomicU64::new(0), is_lent }
-    }
-
-    /// It was asked for, and not by a scan.
-    pub(super) fn touch(&self) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            self.is_used.store(true, Ordering::Relaxed);
-        }
-    }
-}
+/// What a frame takes beside its node, about.
+const FRAME_BYTES: usize = 128;
 
 /// The pools of the tables of one method, of whatever engines.
 #[derive(Default)]
-pub(super) struct Pools(Mutex<Vec<Weak<Pool>>>);
+pub(super) struct Pools {
+    pools: Mutex<Vec<Weak<Pool>>>,
+    next: AtomicUsize,
+}
 
 impl std::fmt::Debug for Pools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,80 +74,23 @@ impl std::fmt::Debug for Pools {
 
 impl Pools {
     fn add(&self, pool: &Arc<Pool>) {
-        let mut pools = self.0.lock();
+        let mut pools = self.pools.lock();
         pools.retain(|pool| pool.strong_count() > 0);
         pools.push(Arc::downgrade(pool));
     }
 
-    /// The other tables of the same engine.
-    fn others(&self, of: &Pool) -> Vec<Arc<Pool>> {
-        let pools = self.0.lock();
-        let others = pools.iter().filter_map(Weak::upgrade);
-        others.filter(|pool| Arc::ptr_eq(&pool.account, &of.account) && !std::ptr::eq(&raw const **pool, of)).collect()
-    }
-}
-
-/// Frames by number, and where the clock stands.
-#[derive(Default)]
-struct Shard {
-    frames: HashMap<u64, Arc<Frame>, BuildHasherDefault<Spread>>,
-    /// Their numbers, in no order; and those of frames that were forgotten, until the clock comes by, or they are many.
-    ring: Vec<u64>,
-    hand: usize,
-}
-
-impl Shard {
-    /// The frame of a number; an empty one when there is none.
-    fn frame(&mut self, number: u64) -> Arc<Frame> {
-        let Shard { frames, ring, .. } = self;
-        let frame = frames.entry(number).or_insert_with(|| {
-            ring.push(number);
-            Arc::new(Frame::new(number, None))
-        });
-        Arc::clone(frame)
-    }
-
-    /// Nobody looks for a frame any more.
-    fn forget(&mut self, number: u64) -> Option<Arc<Frame>> {
-        let gone = self.frames.remove(&number);
-        if self.ring.len() > self.frames.len() * 2 + FORGOTTEN_MIN {
-            self.ring = self.frames.keys().copied().collect();
-            self.ring.sort_unstable();
-        }
-        gone
-    }
-
-    /// Puts a frame in the place of the one of its number, if there is one, which it gives back.
-    fn put(&mut self, frame: &Arc<Frame>) -> Option<Arc<Frame>> {
-        let before = self.frames.insert(frame.number, frame.clone());
-        if before.is_none() {
-            self.ring.push(frame.number);
-        }
-        before
-    }
-}
-
-/// Spreads the numbers of pages: their low bits choose the shard, and a table of hashes wants the high ones to differ.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let product = u128::from(number) * u128::from(SPREAD);
-        self.0 = product as u64 ^ (product >> 64) as u64;
+    /// The next of all tables in turns, when it is another one of the same engine.
+    fn next_other(&self, of: &Pool) -> Option<Arc<Pool>> {
+        let pools = self.pools.lock();
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % pools.len().max(1);
+        let next = pools.get(at)?.upgrade()?;
+        let is_other = Arc::ptr_eq(&next.account, &of.account) && !std::ptr::eq(&raw const *next, of);
+        is_other.then_some(next)
     }
 }
 
 /// Bytes of nodes in memory.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Sums {
     /// Of all of them,
     kept_bytes: u64,
@@ -184,6 +107,7 @@ pub(super) struct Pool {
     account: Arc<Account>,
     sums: Mutex<Sums>,
     charge: Charge,
+    row_budget: Arc<RowBudget>,
     bytes_max: u64,
     pools: Arc<Pools>,
     next_shard: AtomicU64,
@@ -197,7 +121,7 @@ impl Pool {
     /// An empty pool over a file, if there is one yet. `cache_bytes` is the budget of the engine's cache.
     pub(super) fn new(
         pools: &Arc<Pools>,
-        account: &Arc<Account>,
+        (account, row_budget): (&Arc<Account>, &Arc<RowBudget>),
         (page_bytes, cache_bytes): (usize, u64),
         file: Option<PagedFile>,
         is_ours: bool,
@@ -210,6 +134,7 @@ impl Pool {
             account: account.clone(),
             sums: Mutex::default(),
             charge: account.charge(Kept::Pages, 0),
+            row_budget: row_budget.clone(),
             bytes_max: cache_bytes * CACHE_PARTS / 4,
             pools: pools.clone(),
             next_shard: AtomicU64::new(0),
@@ -241,6 +166,16 @@ impl Pool {
         self.sums.lock().kept_bytes
     }
 
+    /// Bytes of those that the memory of rows is charged with.
+    pub(super) fn lent_bytes(&self) -> u64 {
+        self.sums.lock().lent_bytes
+    }
+
+    /// Nodes in memory, for people.
+    pub(super) fn kept_count(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.lock().len() as u64).sum()
+    }
+
     fn shard(&self, number: u64) -> &Mutex<Shard> {
         &self.shards[number as usize % SHARDS]
     }
@@ -250,16 +185,14 @@ impl Pool {
         self.shard(number).lock().frame(number)
     }
 
-    /// A frame that a new node lies in.
-    pub(super) fn install(&self, page: Page) -> Arc<Frame> {
-        let (number, bytes) = (page.node.number, self.bytes_of(&page));
-        let frame = Arc::new(Frame::new(number, Some(page)));
+    /// A frame that a new node lies in. One that has changed is charged to the memory of rows.
+    pub(super) fn install(&self, page: Page, has_changed: bool) {
+        let (number, bytes) = (page.node.number, bytes_of(&page.node));
+        let frame = Arc::new(Frame::new(number, Some(page), has_changed));
         let mut shard = self.shard(number).lock();
         let before = shard.put(&frame);
         before.iter().for_each(|before| self.count(before, 0));
-        self.count(&frame, bytes);
-        drop(shard);
-        frame
+        self.count_as(&frame, bytes, has_changed);
     }
 
     /// Nobody uses the page any more; nobody looks for it.
@@ -269,47 +202,69 @@ impl Pool {
         gone.iter().for_each(|gone| self.count(gone, 0));
     }
 
-    /// Its node has changed: the memory of rows is charged with it. The caller has it latched.
-    pub(super) fn lend(&self, frame: &Frame) {
-        if !frame.is_lent.load(Ordering::Relaxed) && !active(faults::CHANGED_PAGES_FILL_CACHE) {
-            self.count_as(frame, None, true);
+    /// A node has changed: it takes so much from now on, and the memory of rows is charged with it. The caller has it
+    /// latched alone.
+    pub(super) fn changed(&self, frame: &Frame, node: &Node) {
+        let bytes = bytes_of(node);
+        if frame.is_lent() == self.is_ours && frame.bytes.load(Ordering::Relaxed) == bytes {
+            return;
         }
+        let mut shard = self.shard(frame.number).lock();
+        assert!(shard.knows(frame), "a node that changes is the one of its number");
+        if self.is_ours {
+            shard.leave(frame);
+        }
+        self.count_as(frame, bytes, self.is_ours);
     }
 
-    /// Its page is durable: it is the pool's again, unless it has changed meanwhile.
-    pub(super) fn take_back(&self, frame: &Arc<Frame>) {
+    /// Its page is durable: it is the pool's again, unless it has changed meanwhile. Where memory is short it goes
+    /// itself when nobody has asked for it since it was written (pool 7).
+    pub(super) fn take_back(&self, frame: Arc<Frame>) {
         let latched = frame.latch.read();
         if frame.is_changed.load(Ordering::Acquire) {
             return;
         }
-        let bytes = latched.as_ref().map_or(0, |page| self.bytes_of(page));
-        let shard = self.shard(frame.number).lock();
-        if is_known(&shard, frame) {
-            self.count(frame, bytes);
+        let bytes = latched.as_ref().map_or(0, |page| bytes_of(&page.node));
+        let has_room = self.account.bytes(Kept::Pages) + bytes <= self.bytes_max;
+        let mut shard = self.shard(frame.number).lock();
+        if !shard.knows(&frame) {
+            return;
         }
-    }
-
-    fn bytes_of(&self, page: &Page) -> u64 {
-        page.node.memory_bytes().max(self.page_bytes) as u64
+        assert!(frame.is_lent(), "what is written was lent (pool 4)");
+        if !has_room && !frame.is_used() && is_idle(&frame, 1) {
+            shard.forget(frame.number);
+            self.count(&frame, 0);
+        } else {
+            self.count(&frame, bytes);
+            shard.enter(&frame);
+        }
+        drop(shard);
+        drop(latched);
+        drop(frame);
+        self.make_room();
     }
 
     /// A frame is so long from now on, and charged to the pool.
     fn count(&self, frame: &Frame, bytes: u64) {
-        self.count_as(frame, Some(bytes), false);
+        self.count_as(frame, bytes, false);
     }
 
-    /// The same; none: as long as before; and charged to the pool or to the memory of rows.
-    fn count_as(&self, frame: &Frame, bytes: Option<u64>, is_lent: bool) {
+    /// The same, and charged to the pool or to the memory of rows. Called under the lock of its shard.
+    fn count_as(&self, frame: &Frame, bytes: u64, is_lent: bool) {
         let mut sums = self.sums.lock();
-        let before = frame.bytes.load(Ordering::Relaxed);
-        let bytes = bytes.unwrap_or(before);
-        frame.bytes.store(bytes, Ordering::Relaxed);
+        let before = frame.bytes.swap(bytes, Ordering::Relaxed);
         let lent_before = if frame.is_lent.swap(is_lent, Ordering::Relaxed) { before } else { 0 };
         let lent = if is_lent { bytes } else { 0 };
         assert!(sums.kept_bytes >= before && sums.lent_bytes >= lent_before, "a frame that goes was counted");
         sums.kept_bytes = sums.kept_bytes + bytes - before;
         sums.lent_bytes = sums.lent_bytes + lent - lent_before;
-        self.charge.set(sums.kept_bytes - sums.lent_bytes);
+        if lent > lent_before {
+            self.row_budget.charge(lent - lent_before);
+        } else if lent < lent_before {
+            self.row_budget.release(lent_before - lent);
+        }
+        let others = if active(faults::CHANGED_PAGES_FILL_CACHE) { 0 } else { sums.lent_bytes };
+        self.charge.set(sums.kept_bytes - others);
     }
 
     /// Reads the page of an empty frame. Called without a latch.
@@ -356,10 +311,10 @@ impl Pool {
         let Some(page) = page else { return Ok(None) };
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.last_found.fetch_max(page.record.0, Ordering::AcqRel);
-        let bytes = self.bytes_of(&page);
+        let bytes = bytes_of(&page.node);
         *latched = Some(page);
         let shard = self.shard(frame.number).lock();
-        if is_known(&shard, frame) {
+        if shard.knows(frame) {
             self.count(frame, bytes);
         }
         Ok(Some(reads))
@@ -375,17 +330,13 @@ impl Pool {
         let is_over = self.over_bytes() > 0;
         if is_over && self.is_ours && !active(faults::SCANS_FILL_CACHE) {
             let mut shard = self.shard(frame.number).lock();
-            // The shard has it, and who calls.
-            if Arc::strong_count(&frame) == 2
-                && !has_changed(&frame)
-                && !frame.is_used.load(Ordering::Relaxed)
-                && is_known(&shard, &frame)
-            {
+            if shard.knows(&frame) && is_idle(&frame, 1) && !frame.is_used() {
                 shard.forget(frame.number);
                 self.count(&frame, 0);
             }
         }
         if is_over {
+            drop(frame);
             self.make_room();
         }
     }
@@ -395,71 +346,58 @@ impl Pool {
         self.account.bytes(Kept::Pages).saturating_sub(self.bytes_max)
     }
 
-    /// Lets nodes go until all tables have no more than they may, or none can go.
+    /// Lets nodes go until all tables have no more than they may, or enough was looked at (pool 5).
     pub(super) fn make_room(&self) {
-        self.evict(self.over_bytes());
-        if self.over_bytes() > 0 {
-            self.pools.others(self).iter().for_each(|pool| pool.evict(self.over_bytes()));
+        self.evict();
+        for _ in 0..OTHERS_MAX {
+            if self.over_bytes() == 0 {
+                return;
+            }
+            self.pools.next_other(self).iter().for_each(|other| other.evict());
         }
     }
 
-    /// Lets so many bytes of nodes go, if there are.
-    fn evict(&self, bytes: u64) {
-        if !self.is_ours || bytes == 0 || self.file.read().is_none() {
+    /// The same of this table's nodes, a shard after the other, so that none loses what is used while others have what
+    /// is not. How much is too much is asked anew for each: others make room at the same time.
+    fn evict(&self) {
+        if !self.is_ours || self.file.read().is_none() {
             return;
         }
-        let mut gone = 0;
-        // A part of each shard, so that none loses what is used while others have what is not; then whatever there is.
-        for part in [bytes / SHARDS as u64, bytes / SHARDS as u64, bytes] {
-            for _ in 0..SHARDS {
-                let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
-                gone += self.evict_from(&mut self.shards[at].lock(), part.max(1).min(bytes - gone));
-                if gone >= bytes {
-                    return;
-                }
-            }
+        let (mut looks, mut in_vain) = (LOOKS, 0);
+        while looks > 0 && in_vain < SHARDS && self.over_bytes() > 0 {
+            let at = self.next_shard.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
+            let mut shard = self.shards[at].lock();
+            let gone = shard.evict(&mut looks);
+            gone.iter().for_each(|gone| self.count(gone, 0));
+            drop(shard);
+            in_vain = if gone.is_some() { 0 } else { in_vain + 1 };
         }
     }
 
-    /// Once around at most: what is used loses its bit.
-    fn evict_from(&self, shard: &mut Shard, bytes: u64) -> u64 {
-        let mut gone = 0;
-        for _ in 0..shard.ring.len() {
-            if gone >= bytes || shard.ring.is_empty() {
-                break;
-            }
-            shard.hand = if shard.hand < shard.ring.len() { shard.hand } else { 0 };
-            let number = shard.ring[shard.hand];
-            let frame = shard.frames.get(&number);
-            let may_go = frame.is_none_or(|frame| {
-                Arc::strong_count(frame) == 1 && !has_changed(frame) && !frame.is_used.swap(false, Ordering::Relaxed)
-            });
-            if !may_go {
-                shard.hand += 1;
-                continue;
-            }
-            // The last one, which is the newest, comes into its place, and the hand to that one last.
-            shard.ring.swap_remove(shard.hand);
-            shard.hand += 1;
-            if let Some(frame) = shard.frames.remove(&number) {
-                gone += frame.bytes.load(Ordering::Relaxed);
-                self.count(&frame, 0);
-            }
+    /// Asserts that what is kept is the sum of what frames say.
+    pub(super) fn assert_whole(&self) {
+        let shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
+        let sums = self.sums.lock();
+        let mut found = Sums::default();
+        for frame in shards.iter().flat_map(|shard| shard.assert_whole()) {
+            let (bytes, is_lent) = (frame.bytes.load(Ordering::Relaxed), frame.is_lent());
+            let has_changed = frame.is_changed.load(Ordering::Acquire);
+            assert!(is_lent || !has_changed, "a node that differs from its page is lent (pool 4)");
+            found.kept_bytes += bytes;
+            found.lent_bytes += if is_lent { bytes } else { 0 };
         }
-        gone
+        assert!(found == *sums, "what is kept is what the frames say (pool 6)");
     }
 }
 
-/// Whether a frame is the one of its number: one that was freed meanwhile is nobody's.
-/// Whether a frame has changed that nobody else has, by its count: who changed it did so before they let go of it.
-fn has_changed(frame: &Frame) -> bool {
-    // The count alone orders nothing.
-    fence(Ordering::Acquire);
-    frame.is_changed.load(Ordering::Acquire)
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.row_budget.release(self.sums.get_mut().lent_bytes);
+    }
 }
 
-fn is_known(shard: &Shard, frame: &Arc<Frame>) -> bool {
-    shard.frames.get(&frame.number).is_some_and(|known| Arc::ptr_eq(known, frame))
+fn bytes_of(node: &Node) -> u64 {
+    (node.memory_bytes() + FRAME_BYTES) as u64
 }
 
 /// The node that begins on a page; none: a page of it is torn.

@@ -10,7 +10,9 @@
 //! 1. A page has a step when its record is at or above the step's. Each page of a change is done by itself: what makes
 //!    the change whole is that the log has it whole.
 //! 2. A torn page waits for its image: its write was not durable, so the log has it (maintain 1).
-//! 3. Who follows another engine has nodes of its own once it has joined, and splits them as it needs; it reads all
+//! 3. So does a page that cannot take a step: it lacks steps that the log has no more. Nobody uses it now, or a node
+//!    came onto it later, and the log says so (reshape 6).
+//! 4. Who follows another engine has nodes of its own once it has joined, and splits them as it needs; it reads all
 //!    pages when it joins, since the file goes on without it.
 
 use std::sync::Arc;
@@ -43,7 +45,7 @@ impl InPlace for Store {
             change => change,
         };
         if self.is_redone.load(Ordering::Acquire) {
-            // Redo 3.
+            // Redo 4.
             return Ok(());
         }
         match change {
@@ -97,6 +99,7 @@ impl InPlace for Store {
             .filter_map(|changed| changed.needs)
             .chain(changes.written_from)
             .chain(changes.space_from)
+            .chain(changes.freed_from)
             .chain(changes.rows_from)
             .chain(changes.rows_written_from)
             .chain(changes.loads_from)
@@ -169,36 +172,35 @@ impl Store {
         self.redo_space(record, number, Space::used);
         let (frame, is_whole) = self.found(number)?;
         let mut latched = frame.latch.write();
+        // Also when it is read whole by now: who writes it may have been about it when it was found torn.
+        self.torn.lock().remove(&number);
         if is_whole && latched.as_ref().is_some_and(|page| page.record >= record) {
             return Ok(());
         }
-        self.torn.lock().remove(&number);
         let before = latched.take().map_or(Vec::new(), |page| page.further);
         let further = if active(faults::KEEP_FURTHER_PAGES) && further.is_empty() { before } else { further };
         drop(latched);
         self.pool.forget(number);
-        let has_dead = node.is_leaf() && node.has_dead();
-        let frame = self.pool.install(Page { node, record, further });
-        let latched = frame.latch.write();
-        let page = latched.as_ref().expect("it was just put there");
         let mut changes = self.changes.lock();
-        if has_dead {
+        if node.is_leaf() && node.has_dead() {
             changes.with_dead.insert(number);
         }
-        self.note_changed(&mut changes, &frame, &page.node, Some(record));
+        self.note_new(&mut changes, Page { node, record, further }, Some(record));
         Ok(())
     }
 
     fn redo_step(&self, record: RecordNo, step: TreeStep) -> Result<()> {
         match step {
             TreeStep::New(node) => self.renew(record, node, Vec::new()),
-            TreeStep::Cut(number, key) => self.change_node(record, number, |node| *node = node.lower(number, &key)),
-            TreeStep::Link(number, key, child) => self.change_node(record, number, |node| node.link(&key, child)),
-            TreeStep::Unlink(number, key) => self.change_node(record, number, |node| {
-                if let Ok(at) = node.find(&key) {
-                    node.remove(at);
+            TreeStep::Cut(number, key) => self.change_node(record, number, |node| node.cut(&key)),
+            TreeStep::Link(number, key, child) => self.change_node(record, number, |node| {
+                let may = node.may_link(&key);
+                if may {
+                    node.link(&key, child);
                 }
+                may
             }),
+            TreeStep::Unlink(number, key) => self.change_node(record, number, |node| node.unlink(&key)),
             TreeStep::Free(number) => {
                 self.torn.lock().remove(&number);
                 self.redo_space(record, number, Space::free);
@@ -209,19 +211,18 @@ impl Store {
         }
     }
 
-    fn change_node(&self, record: RecordNo, number: u64, change: impl FnOnce(&mut Node)) -> Result<()> {
-        let (frame, is_whole) = self.found(number)?;
-        if !is_whole {
-            // Redo 2.
+    /// Changes a node unless it has the change; a page on which no node can be changed so waits (redo 2, 3).
+    fn change_node(&self, record: RecordNo, number: u64, change: impl FnOnce(&mut Node) -> bool) -> Result<()> {
+        let (frame, _) = self.found(number)?;
+        let mut latched = frame.latch.write();
+        let page = latched.as_mut();
+        if page.as_ref().is_some_and(|page| page.record >= record) {
+            return Ok(());
+        }
+        let Some(page) = page.and_then(|page| change(&mut page.node).then_some(page)) else {
             self.torn.lock().insert(number);
             return Ok(());
-        }
-        let mut latched = frame.latch.write();
-        let page = latched.as_mut().expect("it is whole");
-        if page.record >= record {
-            return Ok(());
-        }
-        change(&mut page.node);
+        };
         page.record = record;
         self.note_changed(&mut self.changes.lock(), &frame, &page.node, Some(record));
         Ok(())

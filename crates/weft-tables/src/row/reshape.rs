@@ -15,10 +15,13 @@
 //! 4. Jobs take dead rows out of leaves without holding the structure: whether a node is too long is asked once more
 //!    when it is latched to be split.
 //! 5. Leaves are split before the nodes above them, which may be too long for a moment: a node in memory has no bound.
+//! 6. A page that is freed is not written any more, so it lacks what changed since it was written. The log has that
+//!    until an edit says who is in its place: a crash may take back that it was freed. Later a part of it may be gone,
+//!    and whoever reads the rest finds steps of nodes that no page was ever written of (redo 3).
 
 use std::sync::Arc;
 
-use weft_format::{RecordNo, Result, Timestamp};
+use weft_format::{Code, RecordNo, Result, Timestamp};
 use weft_kernel::fault::active;
 use weft_kernel::step::reached;
 
@@ -113,8 +116,7 @@ impl Store {
                 changes.with_dead.insert(number);
             }
             let new = Page { node: upper, record: record.unwrap_or(lower.record), further: Vec::new() };
-            let (new_frame, bytes_from) = (self.pool.install(new), &lower.node);
-            self.note_changed(changes, &new_frame, bytes_from, record);
+            self.note_new(changes, new, record);
             self.note_changed(changes, frame, &lower.node, record);
             self.note_changed(changes, above, &parent.node, record);
         });
@@ -145,9 +147,7 @@ impl Store {
                 if half.has_dead() {
                     changes.with_dead.insert(half.number);
                 }
-                let half = Page { node: half, record: root.record, further: Vec::new() };
-                let half = self.pool.install(half);
-                self.note_changed(changes, &half, &node, record);
+                self.note_new(changes, Page { node: half, record: root.record, further: Vec::new() }, record);
             }
             root.node = node;
             root.further.clear();
@@ -184,23 +184,41 @@ impl Store {
         Ok(())
     }
 
-    /// Joins a sparse node with its right neighbour under the same node, or its left one; whether it did.
+    /// Joins a sparse node with its right neighbour under the same node, or with its left one; whether it did.
     fn join(&self, above: &Arc<Frame>, frame: &Arc<Frame>) -> Result<bool> {
         let mut parent = above.latch.write();
         let parent = parent.as_mut().expect("it is on the path");
         let numbers: Vec<u64> = parent.node.cells().map(|cell| cell.child()).collect();
         let at = numbers.iter().position(|&number| number == frame.number).expect("it is a child");
         let is_sparse = frame.latch.read().as_ref().is_some_and(|page| self.is_sparse(&page.node));
-        let pair = [at, at.wrapping_sub(1)].into_iter().find(|&left| left < numbers.len() && left + 1 < numbers.len());
-        let Some(left_at) = pair.filter(|_| is_sparse) else { return Ok(false) };
-        let frames = [left_at, left_at + 1].map(|at| self.pool.frame(numbers[at]));
+        // The right one is often full of what goes next, where rows are deleted in the order of their keys.
+        for left_at in [Some(at), at.checked_sub(1)].into_iter().flatten().filter(|_| is_sparse) {
+            let Some(pair) = numbers.get(left_at..left_at + 2) else { continue };
+            if self.join_pair((above, &mut *parent), [pair[0], pair[1]])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Joins two neighbours when the node that comes of it leaves enough of a page free; whether it did.
+    fn join_pair(&self, (above, parent): (&Arc<Frame>, &mut Page), pair: [u64; 2]) -> Result<bool> {
+        let frames = pair.map(|number| self.pool.frame(number));
         for frame in &frames {
-            // The structure is held: nobody frees it meanwhile.
-            self.pool.load(frame)?;
+            // The structure is held: nobody frees it meanwhile. One that cannot be read is whoever's who asks for it:
+            // what there is to write does not wait for it.
+            match self.pool.load(frame) {
+                Err(error) if error.code() == Code::DataCorrupted => return Ok(false),
+                loaded => loaded?,
+            }
         }
         let (mut left, mut right) = (frames[0].latch.write(), frames[1].latch.write());
         let (Some(left), Some(right_page)) = (left.as_mut(), right.as_mut()) else { return Ok(false) };
         let room = self.node_bytes_max() / 4 * (4 - JOINED_FREE_PARTS);
+        // Joined they take no less: what is common to all keys is no longer then.
+        if left.node.cell_bytes() + right_page.node.cell_bytes() > room {
+            return Ok(false);
+        }
         let joined = left.node.joined(&right_page.node);
         if joined.body_bytes() > room {
             return Ok(false);
@@ -217,8 +235,7 @@ impl Store {
             left.node = joined;
             left.further.clear();
             left.record = record.unwrap_or(left.record);
-            let child = parent.node.find(&key).expect("it is a child");
-            parent.node.remove(child);
+            assert!(parent.node.unlink(&key), "it is a child");
             parent.record = record.unwrap_or(parent.record);
             self.note_changed(changes, &frames[0], &left.node, record);
             self.note_changed(changes, above, &parent.node, record);
@@ -241,7 +258,7 @@ impl Store {
     pub(super) fn let_go(&self, changes: &mut super::store::Changes, pages: &[u64]) {
         for &number in pages {
             if let Some(changed) = changes.pages.remove(&number) {
-                self.release(changes, changed.bytes);
+                changes.freed_from = changes.freed_from.into_iter().chain(changed.needs).min();
             }
             changes.with_dead.remove(&number);
             self.pool.forget(number);

@@ -12,10 +12,7 @@ impl Inspect for Store {
             let space = self.space.lock();
             (space.end(), space.free_count())
         };
-        let (changed, changed_bytes) = {
-            let changes = self.changes.lock();
-            (changes.pages.len() as u64, changes.bytes)
-        };
+        let changed = self.changes.lock().pages.len() as u64;
         let layer = |layer, parts, rows, bytes| LayerStatus {
             layer,
             bucket: None,
@@ -30,8 +27,8 @@ impl Inspect for Store {
         let page_bytes = self.pool.page_bytes as u64;
         vec![
             layer("older versions", 1, self.undo.version_count(), self.undo.bytes()),
-            layer("changed pages", changed, 0, changed_bytes),
-            layer("pages in memory", self.pool.kept_bytes() / page_bytes, 0, self.pool.kept_bytes()),
+            layer("changed pages", changed, 0, self.pool.lent_bytes()),
+            layer("pages in memory", self.pool.kept_count(), 0, self.pool.kept_bytes()),
             layer("pages", end - free, rows, (end - free) * page_bytes),
             layer("free pages", free, 0, free * page_bytes),
         ]

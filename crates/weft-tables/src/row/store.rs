@@ -53,8 +53,6 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Changed {
     /// The first record that the page on disk lacks.
     pub(super) needs: Option<RecordNo>,
-    /// What it is charged with.
-    pub(super) bytes: u64,
 }
 
 /// What has changed since it was written.
@@ -65,6 +63,8 @@ pub(super) struct Changes {
     pub(super) written_from: Option<RecordNo>,
     /// The first record that the manifest's list of free pages lacks, when pages have what it says.
     pub(super) space_from: Option<RecordNo>,
+    /// The first record that pages lack which were freed since the last edit (reshape 6).
+    pub(super) freed_from: Option<RecordNo>,
     /// Leaves with rows that are dead.
     pub(super) with_dead: BTreeSet<u64>,
     /// The first record of rows of a load that are on no page on disk,
@@ -77,9 +77,15 @@ pub(super) struct Changes {
     pub(super) loads_from: Option<RecordNo>,
     /// and that an edit is about to have.
     pub(super) loads_written_from: Option<RecordNo>,
-    pub(super) bytes: u64,
     /// A job is writing pages.
     pub(super) is_writing: bool,
+}
+
+impl Changes {
+    fn note(&mut self, number: u64, record: Option<RecordNo>) {
+        let changed = self.pages.entry(number).or_default();
+        changed.needs = changed.needs.or(record);
+    }
 }
 
 /// One table stored by method `row`.
@@ -106,7 +112,7 @@ pub(crate) struct Store {
     pub(super) is_ours: bool,
     /// All records of pages were done that the log had at the opening.
     pub(super) is_redone: AtomicBool,
-    /// Pages that were torn when redo looked, and that no record has given back yet.
+    /// Pages that were torn when redo looked, or lacked steps (redo 3), and that no record has given back yet.
     pub(super) torn: Mutex<BTreeSet<u64>>,
     pub(super) changed_bytes_max: u64,
     /// Rows, about.
@@ -142,12 +148,13 @@ impl Store {
         };
         let payload = recovered.payloads.last().map_or_else(|| Ok(Payload::default()), |last| Payload::decode(last))?;
         let (is_new, sizes) = (file.is_none(), (options.page_bytes, services.options().cache_bytes));
-        let pool = Pool::new(pools, services.account(), sizes, file, is_ours);
+        let memory = (services.account(), services.row_budget());
+        let pool = Pool::new(pools, memory, sizes, file, is_ours);
         let Payload { mut space, rows, loads } = payload;
         space.used(ROOT);
         if is_new {
             let node = Node::new(ROOT, 0, Vec::new(), None);
-            pool.install(Page { node, record: RecordNo(0), further: Vec::new() });
+            pool.install(Page { node, record: RecordNo(0), further: Vec::new() }, false);
         }
         let changed_bytes_max = options.changed_bytes.unwrap_or_else(|| default_changed_bytes(services.options()));
         let store = Arc::new(Store {
@@ -223,6 +230,7 @@ impl Store {
         self.cut() < self.last()
             || !changes.pages.is_empty()
             || changes.space_from.is_some()
+            || changes.freed_from.is_some()
             || changes.loads_from.is_some()
             || changes.rows_from.is_some()
     }
@@ -234,26 +242,22 @@ impl Store {
         }
     }
 
-    /// Notes that a node has changed, with the record that says so, if one does. The caller has it latched.
+    /// Notes that a node has changed, with the record that says so, if one does. The caller has it latched alone.
     pub(super) fn note_changed(&self, changes: &mut Changes, frame: &Frame, node: &Node, record: Option<RecordNo>) {
-        if !self.is_ours {
-            return;
+        self.pool.changed(frame, node);
+        if self.is_ours {
+            frame.is_changed.store(true, Ordering::Release);
+            changes.note(frame.number, record);
         }
-        frame.is_changed.store(true, Ordering::Release);
-        self.pool.lend(frame);
-        let changed = changes.pages.entry(frame.number).or_insert_with(|| {
-            let bytes = node.body_bytes().max(self.pool.page_bytes) as u64;
-            self.context.services.row_budget().charge(bytes);
-            changes.bytes += bytes;
-            Changed { needs: None, bytes }
-        });
-        changed.needs = changed.needs.or(record);
     }
 
-    /// Gives back what the changed pages were charged with.
-    pub(super) fn release(&self, changes: &mut Changes, bytes: u64) {
-        changes.bytes -= bytes;
-        self.context.services.row_budget().release(bytes);
+    /// Puts a node in the place of the one of its number, if there is one, and notes that its page is another.
+    pub(super) fn note_new(&self, changes: &mut Changes, page: Page, record: Option<RecordNo>) {
+        let number = page.node.number;
+        self.pool.install(page, self.is_ours);
+        if self.is_ours {
+            changes.note(number, record);
+        }
     }
 
     /// Whether the tree may be changed as a whole: not while the log is being read by who will write it.
@@ -265,8 +269,6 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         let is_dropped = self.is_dropped.load(Ordering::Acquire);
-        let changes = self.changes.get_mut();
-        self.context.services.row_budget().release(changes.bytes);
         if is_dropped || !self.is_named.load(Ordering::Acquire) {
             self.pool.file().iter().for_each(|file| file.retire());
         }

@@ -74,7 +74,7 @@ impl Store {
             };
             assert!(high > sweep.next, "leaves are looked at in the order of their keys (sweep 1)");
             sweep.next = high;
-            if self.changes.lock().bytes > self.changed_bytes_max {
+            if self.pool.lent_bytes() > self.changed_bytes_max {
                 // Sweep 3.
                 self.freeze_all();
                 break;

@@ -116,7 +116,7 @@ impl Store {
     /// Freezes when much has changed, and rings when a job can run.
     fn call_for_job(&self) {
         if self.frozen().is_none() {
-            let bytes = self.changes.lock().bytes + self.undo.bytes();
+            let bytes = self.pool.lent_bytes() + self.undo.bytes();
             if bytes > self.changed_bytes_max {
                 self.freeze_all();
             }
@@ -165,7 +165,7 @@ impl Store {
         Done { is_too_long: node.is_too_long(self.node_bytes_max()), comes_at_end, rows }
     }
 
-    /// Notes that rows of a leaf have changed.
+    /// Notes that rows of a leaf have changed. The caller has it latched alone.
     pub(super) fn note_row(&self, frame: &Frame, node: &Node, is_dead: bool) {
         let is_noted = frame.is_changed.load(Ordering::Acquire);
         if is_dead || self.is_ours && !is_noted {
@@ -174,6 +174,8 @@ impl Store {
             if is_dead {
                 changes.with_dead.insert(frame.number);
             }
+        } else {
+            self.pool.changed(frame, node);
         }
     }
 

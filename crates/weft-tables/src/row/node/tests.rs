@@ -66,3 +66,25 @@ fn cells_change_their_length_and_go() {
     assert_eq!(keys(&node), ["acme/c"]);
     assert_eq!(node.check(), Vec::<String>::new());
 }
+
+#[test]
+fn a_node_takes_no_step_that_is_not_for_it() {
+    let mut node = Node::new(3, 1, b"d".to_vec(), Some(b"p".to_vec()));
+    node.link(b"d", 4);
+    node.link(b"h", 5);
+    let children = |node: &Node| -> Vec<(Vec<u8>, u64)> {
+        (0..node.len()).map(|at| (node.key(at), node.cell(at).child())).collect()
+    };
+    let before = children(&node);
+    assert_eq!([b"c", b"h", b"p"].map(|key| node.may_link(key)), [false; 3], "below, there already, behind");
+    assert_eq!([b"c", b"k", b"p"].map(|key| node.unlink(key)), [false; 3]);
+    assert_eq!([b"c", b"d", b"p"].map(|key| node.cut(key)), [false; 3], "nothing would be left, or stays");
+    assert_eq!(children(&node), before);
+    assert!(node.may_link(b"k"));
+    node.link(b"k", 6);
+    assert!(node.unlink(b"h") && node.cut(b"k"));
+    assert_eq!((children(&node), node.high.as_deref()), (before[..1].to_vec(), Some(b"k".as_slice())));
+    assert_eq!(node.check(), Vec::<String>::new());
+    let mut leaf = leaf(&["acme/a"]);
+    assert!(!leaf.may_link(b"acme/b") && !leaf.unlink(b"acme/a"), "leaves have no children");
+}
