@@ -29,7 +29,8 @@ impl Upstream {
         Target::is_url(text)
     }
 
-    /// The server at a URL, for the node called `name`, which listens at `address`. The password may be in `PGPASSWORD`.
+    /// The server at a URL, for the node called `name`, which listens at `address`. The password may be in
+    /// `PGPASSWORD`.
     ///
     /// # Errors
     ///

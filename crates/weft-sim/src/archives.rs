@@ -15,15 +15,18 @@ use std::time::Duration;
 use weft_env::{Env, ObjectStore};
 use weft_format::{Error, Result};
 use weft_kernel::{Engine, EngineOptions};
-use weft_replica::{Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, is_archive, restore_archive};
+use weft_replica::{
+    Archive, ArchiveOptions, ArchivePhase, ArchiveRestored, Herald, HeraldOptions, is_archive, restore_archive,
+};
 use weft_store::FileStore;
 
-use crate::far_node::FarNode;
+use crate::far_node::{Beside, FarNode, From};
 use crate::history::History;
 use crate::model::State;
 use crate::random::Random;
 use crate::reader::{check_total, read_state};
 use crate::scenario::Scenario;
+use crate::wire::Connecting;
 
 /// Where the archive is.
 const ARCHIVE: &str = "archive";
@@ -34,6 +37,8 @@ pub struct ArchiveLedger {
     inner: Mutex<Inner>,
     /// The node that follows it, if one does.
     far: Option<FarNode>,
+    /// There is no archive: the writer feeds the node.
+    is_fed: bool,
 }
 
 #[derive(Default)]
@@ -76,6 +81,11 @@ impl ArchiveLedger {
         ArchiveLedger { far: Some(FarNode::default()), ..ArchiveLedger::default() }
     }
 
+    /// No archive, and a node that the writer feeds.
+    pub fn with_fed_node() -> ArchiveLedger {
+        ArchiveLedger { far: Some(FarNode::default()), is_fed: true, ..ArchiveLedger::default() }
+    }
+
     /// What the node has shown: snapshots that were compared, and how often it has joined.
     pub fn far(&self) -> (u64, u64) {
         self.far.as_ref().map_or((0, 0), FarNode::counts)
@@ -87,6 +97,9 @@ impl ArchiveLedger {
 
     /// Ships the log while the workload runs, and restores it now and then. Panics when a promise is broken.
     pub fn ship(&self, env: &Env, engine: &Arc<Engine>, history: &History, scenario: &Scenario, random: &mut Random) {
+        if let Some(far) = self.far.as_ref().filter(|_| self.is_fed) {
+            return feed(far, env, engine, history, scenario, random);
+        }
         let options = ArchiveOptions {
             interval: Duration::from_micros(100 + random.below(3000)),
             keep_bytes: [1 << 30, 20_000][random.below(2) as usize],
@@ -112,7 +125,8 @@ impl ArchiveLedger {
                 break;
             }
             if let Some(far) = &self.far {
-                beside = beside.or_else(|| far.begin(env, ArchiveLedger::store(env), scenario, random));
+                let from = From::Archive(ArchiveLedger::store(env));
+                beside = beside.or_else(|| far.begin(env, from, scenario, random));
                 beside.iter().for_each(|beside| far.compare(env, beside, engine, history, random));
             } else if scenario.tolerated.is_empty() && random.chance(60) {
                 self.compare(env, history, scenario, random);
@@ -204,6 +218,23 @@ impl ArchiveLedger {
         counts.compared += 1;
         counts.with_pieces += u64::from(restored.pieces > 0);
     }
+}
+
+/// A node is fed while the workload runs, over connections that break now and then. With or without a herald.
+fn feed(far: &FarNode, env: &Env, engine: &Arc<Engine>, history: &History, scenario: &Scenario, random: &mut Random) {
+    let herald = random.chance(50).then(|| Herald::start(engine, HeraldOptions::default()).ok()).flatten();
+    let mut beside = None;
+    for _ in 0..1 + random.below(3) {
+        env.clock.sleep(Duration::from_micros(random.below(3000)));
+        let from = From::Writer(Arc::new(Connecting::new(env, engine, random)));
+        beside = beside.or_else(|| far.begin(env, from, scenario, random));
+        beside.iter().for_each(|beside| far.compare(env, beside, engine, history, random));
+        if random.chance(30) {
+            beside.take().into_iter().for_each(Beside::end);
+        }
+    }
+    beside.into_iter().for_each(Beside::end);
+    herald.iter().for_each(Herald::stop);
 }
 
 /// Whether a piece names the base: from then on a restore begins with it.

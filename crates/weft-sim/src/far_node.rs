@@ -13,17 +13,27 @@ use std::time::Duration;
 use weft_env::{Env, ObjectStore};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Engine, EngineOptions};
-use weft_replica::{Mirror, MirrorOptions, Node, NodeOptions, Waited};
+use weft_replica::{Connect, Mirror, MirrorOptions, Node, NodeOptions, Transit, Waited};
+use weft_store::FileStore;
 
 use crate::history::History;
 use crate::random::Random;
 use crate::reader::{check_total, read_state};
 use crate::scenario::Scenario;
+use crate::wire::Connecting;
 
 /// Its directory.
 const FAR: &str = "far";
 /// How long is waited for what must come.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// Where what it follows comes from.
+pub(crate) enum From {
+    /// A store to which the writer ships.
+    Archive(Arc<dyn ObjectStore>),
+    /// The writer itself.
+    Writer(Arc<Connecting>),
+}
 
 /// What is known of it, over crashes.
 #[derive(Default)]
@@ -37,7 +47,17 @@ pub(crate) struct FarNode {
 /// It follows, until this is dropped.
 pub(crate) struct Beside {
     node: Node,
-    _mirror: Mirror,
+    mirror: Mirror,
+    feeds: Option<Arc<Connecting>>,
+}
+
+impl Beside {
+    /// Ends, with what feeds it.
+    pub(crate) fn end(self) {
+        let Beside { node, mirror, feeds } = self;
+        drop((node, mirror));
+        feeds.iter().for_each(|feeds| feeds.end());
+    }
 }
 
 impl FarNode {
@@ -47,13 +67,7 @@ impl FarNode {
     }
 
     /// Begins to follow; none: a fault of the disk keeps it from that.
-    pub(crate) fn begin(
-        &self,
-        env: &Env,
-        store: Arc<dyn ObjectStore>,
-        scenario: &Scenario,
-        random: &mut Random,
-    ) -> Option<Beside> {
+    pub(crate) fn begin(&self, env: &Env, from: From, scenario: &Scenario, random: &mut Random) -> Option<Beside> {
         let options = MirrorOptions { interval: Duration::from_micros(100 + random.below(3000)), patience: LIMIT };
         let engine = EngineOptions { workers: 0, ..scenario.options.clone() };
         let node = NodeOptions {
@@ -63,9 +77,17 @@ impl FarNode {
             ..NodeOptions::default()
         };
         let start = || -> Result<Beside> {
-            let mirror = Mirror::start(env, store, Path::new(FAR), options)?;
+            let (mirror, feeds) = match from {
+                From::Archive(store) => (Mirror::start(env, store, Path::new(FAR), options)?, None),
+                From::Writer(feeds) => {
+                    let store = Arc::new(FileStore::new(env, &Path::new(FAR).join("incoming")));
+                    let transit = Arc::new(Transit::new(env, Path::new(FAR), store, "the writer"));
+                    let fed = (&transit, feeds.clone() as Arc<dyn Connect>);
+                    (Mirror::start_fed(env, fed, Path::new(FAR), LIMIT)?, Some(feeds))
+                }
+            };
             let node = Node::start(env, Path::new(FAR), crate::methods(), node, Box::new(|_, _| {}))?;
-            Ok(Beside { node, _mirror: mirror })
+            Ok(Beside { node, mirror, feeds })
         };
         match start() {
             Ok(beside) => Some(beside),
@@ -83,13 +105,19 @@ impl FarNode {
         history: &History,
         random: &mut Random,
     ) {
-        let Beside { node, .. } = beside;
+        let node = &beside.node;
         let wanted = writer.published();
         if writer.flush().is_err() {
             return;
         }
         let waited = node.wait_for(wanted, LIMIT, None).unwrap_or_else(|error| panic!("violation: a wait: {error}"));
-        assert_eq!(waited, Waited::Shown, "violation: the node does not come to {wanted}: {:?}", node.status());
+        assert_eq!(
+            waited,
+            Waited::Shown,
+            "violation: the node does not come to {wanted}: {:?} {:?}",
+            node.status(),
+            beside.mirror.status()
+        );
         for _ in 0..1 + random.below(2) {
             match self.look(node, history, random) {
                 Ok(()) => {}

@@ -55,6 +55,7 @@ mod scan;
 mod scenario;
 mod succession;
 mod tables;
+mod wire;
 mod work;
 
 pub use archives::{ArchiveCounts, ArchiveLedger};

@@ -112,10 +112,20 @@ fn what_an_archive_has_is_restored_whenever_the_machine_crashes() {
 
 #[test]
 fn a_node_over_the_archive_shows_what_was_committed_whenever_the_machine_crashes() {
+    is_followed(ArchiveLedger::with_node);
+}
+
+/// Its connection breaks now and then, and it ends and begins again.
+#[test]
+fn a_node_that_is_fed_shows_what_was_committed_whenever_the_machine_crashes() {
+    is_followed(ArchiveLedger::with_fed_node);
+}
+
+fn is_followed(ledger: fn() -> ArchiveLedger) {
     let (compared, joins) = (AtomicU64::new(0), AtomicU64::new(0));
     each_seed(|seed| {
         let mut machine = Machine::new(seed);
-        machine.ledger = Arc::new(ArchiveLedger::with_node());
+        machine.ledger = Arc::new(ledger());
         assert_eq!(machine.run(|_| ()), RunEnd::Finished, "seed {seed}");
         for crash in 0..4 {
             let operations = 1 + machine.random.below(600);

@@ -6,8 +6,8 @@
 //!                                      berlin.node: its log up to 81920 ─▶ herald: keeps log and files for it
 //! ```
 //!
-//! 1. Beside what is shipped nothing is written for it but its registration: as of a node that sees this directory, what
-//!    it needs is kept when its connection ends, up to the same bounds.
+//! 1. Beside what is shipped nothing is written for it but its registration: as of a node that sees this directory,
+//!    what it needs is kept when its connection ends, up to the same bounds.
 //! 2. A node that does not answer is given up, in the time limit of its connection: the log is not kept for it alone.
 //!
 //! 3. A base that travels keeps pages from being written and the log from being cut, as every backup does: when as much
@@ -64,12 +64,12 @@ impl Default for FeedOptions {
     }
 }
 
-/// Feeds a node until its connection ends, or `goes_on` says no. Fails when it could not begin, and says so to the node.
+/// Feeds a node until its connection ends, or `goes_on` says no. Fails when it could not begin, and tells the node.
 ///
 /// # Errors
 ///
-/// 55000 when it keeps nothing for nodes; 25006 when the engine follows another one; 42602 when the node cannot be called
-/// so; 22023 when it has another database, or what this one's log has not; those of reading the log.
+/// 55000 when it keeps nothing for nodes; 25006 when the engine follows another one; 42602 when the node cannot be
+/// called so; 22023 when it has another database, or what this one's log has not; those of reading the log.
 pub fn feed(
     engine: &Arc<Engine>,
     link: Box<dyn Link>,

@@ -360,7 +360,8 @@ impl Work {
             (self.lost, self.archive) = (Some(why), None);
         }
         match &self.lost {
-            Some(why) if transit.is_lost() => Err(why.clone()),
+            // It is to be emptied first.
+            Some(why) if transit.is_lost() => Err(Error::new(Code::CannotConnectNow, why.message().to_owned())),
             _ => Ok(()),
         }
     }

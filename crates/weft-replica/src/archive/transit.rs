@@ -6,8 +6,8 @@
 //!   lost   ─▶ all goes but who it is of and its fences: the writer that is connected next begins with a base
 //! ```
 //!
-//! 1. The last piece stays: who feeds goes on from it. Names of a base's objects stay, too, so that the next one does not
-//!    bring them again; their bytes are in the directory.
+//! 1. The last piece stays: who feeds goes on from it. Names of a base's objects stay, too, so that the next one does
+//!    not bring them again; their bytes are in the directory.
 //! 2. What was put is durable, as in any archive; what the node has taken is durable before it goes.
 //! 3. What is damaged here, or has gone, cannot come any more: then all of it comes again.
 //! 4. A fence goes when a piece of a later one was taken: whoever looks for one looks behind that.

@@ -14,9 +14,11 @@
 //! 3. However a connection ends, its transaction is rolled back and its slot is free (the session is dropped).
 //! 4. A client that goes while a statement runs ends that (server::watch), and nothing that it sent ahead is run.
 
+mod asked;
 mod copy;
 mod extended;
 mod feed;
+mod link;
 mod portal;
 mod rows;
 mod simple;
@@ -36,7 +38,7 @@ use weft_wire::Level;
 use weft_wire::net::{Channel, Frame};
 use weft_wire::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
 
-pub(crate) use feed::{cutter, receive, send};
+pub(crate) use link::{cutter, receive, send};
 pub(crate) use startup::{Entrance, begin};
 
 /// A connection whose client was let in.
@@ -55,7 +57,7 @@ pub(crate) struct Connection {
     /// The time limit that reads have at present.
     read_timeout: Option<Duration>,
     /// The node that it is to feed from now on, and nothing else.
-    feeds: Option<feed::Asked>,
+    feeds: Option<asked::Asked>,
 }
 
 /// Settings that clients are told of when they change, by the names that drivers look for.
