@@ -13,8 +13,12 @@ use weft_format::{Code, Error, Result};
 use crate::connection::{cutter, receive, send};
 use weft_wire::client::{Client, ClientError, Target};
 
-/// So long nothing may come from a server: it asks ten times a second while it has nothing else.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// So long nothing may come from a server that lives: it may read much of its log before it asks for the first time.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// So long nothing may come before it is asked whether its machine is still there.
+const IDLE_TIME: Duration = Duration::from_secs(10);
+/// So long connecting may take.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// A server that feeds a node of this name.
 pub struct Upstream {
@@ -37,6 +41,9 @@ impl Upstream {
     /// 22023 when the URL, or the name, cannot be one.
     pub fn new(url: &str, name: &str, address: &str) -> Result<Upstream> {
         let mut target = Target::parse(url)?;
+        if target.connect_timeout.is_zero() || target.connect_timeout > CONNECT_TIME {
+            target.connect_timeout = CONNECT_TIME;
+        }
         target.password = target.password.or_else(|| std::env::var("PGPASSWORD").ok());
         if name.contains('\'') || address.contains('\'') {
             let what = format!("{name:?} at {address:?} is no name of a node and its address");
@@ -74,7 +81,8 @@ impl Connect for Upstream {
     fn connect(&self) -> Result<Box<dyn Link>> {
         let mut client = Client::connect(&self.target).map_err(|error| self.told(error))?;
         let asked = format!("START_REPLICATION WEFT {FEED_VERSION} NODE '{}' ADDRESS '{}'", self.name, self.address);
-        let set = client.channel().socket().set_read_timeout(Some(SILENCE_MAX));
+        let socket = client.channel().socket();
+        let set = socket.set_read_timeout(Some(SILENCE_MAX)).and_then(|()| socket.keep_asking(IDLE_TIME));
         set.map_err(|error| Error::io("setting a time limit for reads", &error))?;
         client.copy_both(&asked).map_err(|error| self.told(error))?;
         let cut = cutter(client.channel());

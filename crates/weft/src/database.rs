@@ -552,8 +552,11 @@ fn start_mirror(env: &Env, dir: &Path, follow: &Follow) -> Result<Option<Mirror>
     }
     let Some(place) = &follow.archive else { return Ok(None) };
     let Some(url) = url(Path::new(place)) else {
-        let what = format!("an archive is in a store of objects, and {place} is no URL of one");
-        return Err(Error::new(Code::InvalidParameterValue, what).hint("name it as s3://bucket/prefix or file:///dir"));
+        // There may be a password before an @.
+        let shown = place.rsplit('@').next().unwrap_or_default();
+        let what = format!("{shown:?} is no URL of an archive, nor of a server");
+        let hint = "name it as s3://bucket/prefix, file:///dir or postgres://user@host/database";
+        return Err(Error::new(Code::InvalidParameterValue, what).hint(hint));
     };
     let store = weft_store::open(env, url, ARCHIVE_PATIENCE)?;
     let options = MirrorOptions { interval: follow.archive_interval, patience: follow.join_timeout };

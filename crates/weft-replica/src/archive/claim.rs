@@ -30,6 +30,9 @@ use crate::faults;
 /// So many pieces behind the note are compared with the log at most: those of one span are.
 const COMPARED_MAX: usize = 4096;
 
+/// The code of the error that a node has what the log has not.
+pub(super) const AHEAD: Code = Code::NotInPrerequisiteState;
+
 /// Why an archive does not go on.
 #[derive(Debug)]
 pub(super) enum Failed {
@@ -112,47 +115,56 @@ fn test_fed(engine: &Engine, store: &dyn ObjectStore, head: Option<&Piece>) -> R
     let refused = |why: String| {
         let what = format!("{place} has what the log of this server has not: {why}");
         let hint = "follow the server that it has followed, or give it a new directory";
-        Failed::Lost(Error::new(Code::InvalidParameterValue, what).hint(hint))
+        Failed::Lost(Error::new(AHEAD, what).hint(hint))
     };
     let unknown = |why: String| {
         let what = format!("whether the log of this server goes on from what {place} has is not known any more: {why}");
         Failed::Gone(Error::new(Code::UndefinedFile, what).hint("it begins anew"))
     };
-    let Some(head) = head else { return Ok(()) };
     let found = get(store, TAIL).map_err(|error| failed(store, "reading", &error))?;
     let tail = found.map(|bytes| Piece::decode(&bytes, TAIL_NAME)).transpose()?;
+    if head.is_none() && tail.is_none() {
+        return Ok(());
+    }
     let (durable, taken) = (engine.durable().lsn, tail.as_ref().map_or(Lsn(0), |tail| tail.to));
-    if head.to.max(taken) > durable {
-        return Err(refused(format!("it has the log up to {}, and this one ends at {durable}", head.to.max(taken))));
+    let has = taken.max(head.map_or(Lsn(0), |head| head.to));
+    if has > durable {
+        return Err(refused(format!("it has the log up to {has}, and this one ends at {durable}")));
     }
     let tap = engine.tap_log(durable)?;
-    let mut is_proved = false;
-    let mut test = |piece: &Piece, is_taken: bool| {
+    // What is not kept any more is no proof, of one thing or the other.
+    let test = |piece: &Piece, is_taken: bool| {
+        let mut is_proved = None;
         // The end of its log proves what comes before that.
         for part in piece.parts.iter().filter(|part| is_taken || part.end().is_none_or(|end| end > taken)) {
             match tap.compare(part)? {
-                Some(true) => is_proved = true,
-                _ if active(faults::FEED_ANYTHING) => is_proved = true,
-                Some(false) => return Err(refused(format!("it has other bytes of {}", part.segment))),
-                None => return Err(unknown(format!("{} is not kept", part.segment))),
+                Some(false) if !active(faults::FEED_ANYTHING) => {
+                    return Err(refused(format!("it has other bytes of {}", part.segment)));
+                }
+                Some(_) => is_proved = is_proved.or(Some(true)),
+                None => is_proved = Some(false),
             }
         }
-        Ok(())
+        Ok(is_proved)
     };
-    tail.as_ref().map_or(Ok(()), |tail| test(tail, true))?;
-    // Those that it has taken have gone, but for a few.
+    let mut is_proved = tail.as_ref().map_or(Ok(None), |tail| test(tail, true))?;
+    let Some(head) = head else { return Ok(()) };
+    // The newest that has bytes proves those before it. Those that it has taken have gone, but for a few.
     let (mut at, mut left) = (Some(head.clone()), COMPARED_MAX);
-    while let Some(piece) = at.take() {
-        if left == 0 {
-            return Err(unknown("too much of it was not taken yet".to_owned()));
-        }
+    while let Some(piece) = at.take().filter(|_| left > 0) {
         left -= 1;
-        test(&piece, false)?;
+        if let Some(found) = test(&piece, false)? {
+            is_proved = Some(found && is_proved != Some(false));
+            break;
+        }
         let before = piece.after.filter(|before| *before < piece.name && (tail.is_none() || piece.to > taken));
         at = before.map(|before| find_piece(store, before)).transpose()?.flatten();
     }
     // A base alone proves nothing; without one there is nothing to prove.
-    if is_proved || head.bases == [None; 2] { Ok(()) } else { Err(unknown("it has no log".to_owned())) }
+    if is_proved == Some(true) || is_proved.is_none() && head.bases == [None; 2] {
+        return Ok(());
+    }
+    Err(unknown("that part of the log is not kept".to_owned()))
 }
 
 /// The number of the archive, which is made when there is none.

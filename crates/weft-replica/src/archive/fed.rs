@@ -19,15 +19,13 @@ use weft_env::Env;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
-use super::remote::{Answered, Link, answer};
+use super::remote::{Answered, Farewell, Link, answer};
 use super::transit::Transit;
 use crate::bell::{Bell, Worker};
 
 /// The first pause before it connects again, and the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// So many objects have come by a connection that was worth it: more than what begins one.
-const WORTH: u64 = 4;
 
 /// How a node reaches its writer.
 pub trait Connect: Send + Sync {
@@ -96,11 +94,11 @@ impl Shared {
     fn run(&self) {
         let mut pause = PAUSE_MIN;
         while !self.bell.has_rung() {
-            let before = self.transit.came();
+            let before = self.transit.taken();
             let why = match self.serve() {
                 Ok(why) | Err(why) => why,
             };
-            let was_worth_it = self.transit.came() - before > WORTH;
+            let was_worth_it = self.transit.taken() > before;
             pause = if was_worth_it { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
             self.transit.note_trouble(Some(why));
             self.bell.pause(pause);
@@ -123,7 +121,7 @@ impl Shared {
     }
 
     fn answer_all(&self, link: &mut dyn Link) -> Result<Error> {
-        let before = self.transit.came();
+        let mut before = self.transit.came();
         let place = self.connect.place();
         let failed = |error: &io::Error| Error::io(format!("the connection to {place}"), error);
         while !self.bell.has_rung() && !self.transit.is_lost() {
@@ -131,19 +129,36 @@ impl Shared {
                 return Ok(Error::new(Code::Io, format!("{place} has ended the connection")));
             };
             match answer(&self.transit, &message).map_err(|error| failed(&error))? {
-                Answered::Answer(answer) => link.send(&answer).map_err(|error| failed(&error))?,
-                Answered::Ended(begins_anew, why) => {
-                    if begins_anew {
-                        self.transit.empty(&why)?;
+                Answered::Answer(answer) => {
+                    // What begins a connection may still be refused.
+                    if self.transit.came() > before {
+                        before = self.transit.came();
+                        self.transit.note_trouble(None);
                     }
-                    return Ok(Error::new(why.code(), format!("{place}: {}", why.message())));
+                    link.send(&answer).map_err(|error| failed(&error))?;
                 }
-            }
-            // What begins a connection may still be refused.
-            if self.transit.came() > before {
-                self.transit.note_trouble(None);
+                Answered::Failed(answer, why) => {
+                    self.transit.note_trouble(Some(why));
+                    link.send(&answer).map_err(|error| failed(&error))?;
+                }
+                Answered::Ended(farewell, why) => return self.ended(farewell, &why),
             }
         }
         Ok(Error::new(Code::CannotConnectNow, "what this node lacks does not come: it begins anew"))
+    }
+
+    /// Who feeds has ended: why, for whoever looks.
+    fn ended(&self, farewell: Farewell, why: &Error) -> Result<Error> {
+        let told = Error::new(why.code(), format!("{}: {}", self.connect.place(), why.message()));
+        match farewell {
+            Farewell::Again => {}
+            Farewell::Keep => self.transit.refuse()?,
+            Farewell::Anew if self.transit.is_refused()? => {
+                let hint = "it had what the log of this server had not: give the node a new directory to follow it";
+                return Ok(told.hint(hint));
+            }
+            Farewell::Anew => self.transit.empty(why)?,
+        }
+        Ok(told)
     }
 }

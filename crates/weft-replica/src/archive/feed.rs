@@ -23,8 +23,8 @@ use weft_env::{File, ObjectStore};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 use weft_kernel::Engine;
 
-use super::claim::Failed;
-use super::remote::{Link, RemoteStore};
+use super::claim::{AHEAD, Failed};
+use super::remote::{Farewell, Link, RemoteStore};
 use super::shipper::{Aim, Archive, ArchiveOptions};
 use super::standing::ArchivePhase;
 use crate::bell::{Bell, Worker};
@@ -77,20 +77,17 @@ pub fn feed(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<()> {
     let remote = Arc::new(RemoteStore::new(engine.env(), link, &options.name));
-    match try_feed(engine, &remote, options, goes_on) {
+    let (farewell, error) = match try_feed(engine, &remote, options, goes_on) {
         Ok(()) => {
-            remote.end(false, &Error::new(Code::ShuttingDown, "the server ends"));
-            Ok(())
+            remote.end(Farewell::Again, &Error::new(Code::ShuttingDown, "the server ends"));
+            return Ok(());
         }
-        Err(Failed::Gone(error)) => {
-            remote.end(true, &error);
-            Ok(())
-        }
-        Err(Failed::Again(error) | Failed::Lost(error)) => {
-            remote.end(false, &error);
-            Err(error)
-        }
-    }
+        Err(Failed::Gone(error)) => (Farewell::Anew, error),
+        Err(Failed::Lost(error)) if error.code() == AHEAD => (Farewell::Keep, error),
+        Err(Failed::Again(error) | Failed::Lost(error)) => (Farewell::Again, error),
+    };
+    remote.end(farewell, &error);
+    Err(error)
 }
 
 fn try_feed(
@@ -139,7 +136,10 @@ fn try_feed(
     archive.stop();
     let status = archive.status();
     registered.tell(status.base.is_some(), archive.told(), remote.told());
-    Ok(())
+    match status.error.filter(|_| remote.has_failed()) {
+        Some(error) => Err(Failed::Again(error)),
+        None => Ok(()),
+    }
 }
 
 /// The log that is kept for a connection.

@@ -429,7 +429,7 @@ impl Work {
             return again(what, "its server makes one: wait for it");
         };
         let edits = base.edits.expect("it says which edits it has");
-        let backup = self.mirroring.backup(base.backup)?;
+        let backup = self.read_list(base)?;
         write_empty(&self.env, &self.dir)?;
         self.mirroring.settle(&backup, None, edits, true)?;
         let last = backup.timestamp;
@@ -488,10 +488,18 @@ impl Work {
         Ok(lost)
     }
 
+    /// The list of a base. In a transit it is damage when there is none: nobody else removes it.
+    fn read_list(&self, base: Base) -> Result<Backup> {
+        self.mirroring.backup(base.backup).map_err(|error| match error.code() {
+            Code::UndefinedObject if self.transit.is_some() => Error::corrupt(error.message().to_owned()),
+            _ => error,
+        })
+    }
+
     /// The list of a base, read once.
     fn backup_of(&mut self, base: Base) -> Result<Backup> {
         if self.backup.as_ref().is_none_or(|backup| backup.number != base.backup) {
-            self.backup = Some(self.mirroring.backup(base.backup)?);
+            self.backup = Some(self.read_list(base)?);
         }
         Ok(self.backup.clone().expect("it was read just now"))
     }
@@ -532,7 +540,7 @@ impl Work {
             }
         }
         let known = self.backup_of(at.base).ok();
-        let backup = self.mirroring.backup(base.backup)?;
+        let backup = self.read_list(base)?;
         self.mirroring.settle(&backup, known.as_ref(), edits, false)?;
         let at = Mirrored { base, ..at };
         at.write(&self.env, &self.dir)?;

@@ -3,7 +3,7 @@
 //! ```text
 //!   request   [op][length of a name, u32][name][the rest: bytes of an object, or names]
 //!   answer    [what][position of the node's log, u64][its last commit, u64][bytes of an object, names, or why not]
-//!   farewell  [END][1: begin anew][why]        from who asks; nothing is answered
+//!   farewell  [END][how][why]                  from who asks; nothing is answered
 //! ```
 //!
 //! 1. Requests are answered one at a time. Objects are put when nobody asks for anything else: a base that travels does
@@ -116,9 +116,9 @@ impl RemoteStore {
         (Lsn(self.position.load(Ordering::Acquire)), Timestamp(self.last.load(Ordering::Acquire)))
     }
 
-    /// Says farewell, and whether the node has to begin anew.
-    pub(super) fn end(&self, begins_anew: bool, why: &Error) {
-        let mut message = vec![END, u8::from(begins_anew)];
+    /// Says farewell, and what the node has to do.
+    pub(super) fn end(&self, farewell: Farewell, why: &Error) {
+        let mut message = vec![END, farewell as u8];
         message.extend_from_slice(reason(why.message()));
         if !self.has_failed() {
             let _ = self.link.lock().send(&message);
@@ -128,7 +128,8 @@ impl RemoteStore {
 
     /// Asks, and the answer: what, and its bytes.
     fn ask(&self, op: u8, name: &str, rest: &[u8]) -> io::Result<(u8, Vec<u8>)> {
-        let goes_first = op != PUT;
+        // The objects of a base begin with its number.
+        let goes_first = op != PUT || !name.starts_with(|first: char| first.is_ascii_digit());
         let mut turns = self.turns.lock();
         turns.first += usize::from(goes_first);
         while turns.is_busy || !goes_first && turns.first > 0 {
@@ -203,16 +204,34 @@ impl ObjectStore for RemoteStore {
 pub(super) enum Answered {
     /// To be sent back.
     Answer(Vec<u8>),
-    /// Who asks ends, for this reason; true: everything is to be sent anew.
-    Ended(bool, Error),
+    /// To be sent back: it could not be done, and why.
+    Failed(Vec<u8>, Error),
+    /// Who asks ends, for this reason.
+    Ended(Farewell, Error),
+}
+
+/// What a node has to do when who feeds it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Farewell {
+    /// Come again.
+    Again = 0,
+    /// Begin anew: whether the log goes on from what it has nobody knows any more.
+    Anew = 1,
+    /// Keep what it has, which the log of this server has not.
+    Keep = 2,
 }
 
 /// Answers a request.
 pub(super) fn answer(store: &Arc<Transit>, message: &[u8]) -> io::Result<Answered> {
     let (op, rest) = message.split_first().ok_or_else(damaged)?;
     if *op == END {
-        let (anew, why) = rest.split_first().ok_or_else(damaged)?;
-        return Ok(Answered::Ended(*anew == 1, Error::new(Code::CannotConnectNow, text(why))));
+        let (how, why) = rest.split_first().ok_or_else(damaged)?;
+        let farewell = match how {
+            0 => Farewell::Again,
+            1 => Farewell::Anew,
+            _ => Farewell::Keep,
+        };
+        return Ok(Answered::Ended(farewell, Error::new(Code::CannotConnectNow, text(why))));
     }
     let (length, rest) = rest.split_at_checked(4).ok_or_else(damaged)?;
     let length = u32::from_le_bytes(length.try_into().map_err(|_| damaged())?) as usize;
@@ -237,16 +256,23 @@ pub(super) fn answer(store: &Arc<Transit>, message: &[u8]) -> io::Result<Answere
         }
         _ => return Err(damaged()),
     };
+    let mut failure = None;
     let (what, bytes) = answered.unwrap_or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => (NOT_FOUND, reason(&error.to_string()).to_vec()),
-        _ => (FAILED, reason(&error.to_string()).to_vec()),
+        _ => {
+            failure = Some(Error::io(format!("taking {name}"), &error));
+            (FAILED, reason(&error.to_string()).to_vec())
+        }
     });
     let (position, last) = store.told();
     let mut answer = vec![what];
     answer.extend_from_slice(&position.0.to_le_bytes());
     answer.extend_from_slice(&last.0.to_le_bytes());
     answer.extend_from_slice(&bytes);
-    Ok(Answered::Answer(answer))
+    Ok(match failure {
+        Some(failure) => Answered::Failed(answer, failure),
+        None => Answered::Answer(answer),
+    })
 }
 
 fn request(op: u8, name: &str, rest: &[u8]) -> Vec<u8> {

@@ -108,7 +108,7 @@ fn restore_from(
                 break;
             }
         }
-        restoring.raise_edits(adding.edits)?;
+        restoring.raise_edits(adding.edits + 1)?;
         let note = Note { archive, head: adding.head, position: adding.end, is_restored: true };
         restoring.add_note(super::NOTE_FILE, &note.encode())
     })?;

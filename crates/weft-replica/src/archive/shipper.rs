@@ -341,6 +341,10 @@ impl Shipper {
                 true => self.shared.bell.pause_unless_hurried(pause),
                 false => self.shared.bell.pause(pause),
             }
+            if self.aim != Aim::Archive && self.usable_base().is_none() && !self.shared.stops() {
+                // Nobody takes anything before there is a base.
+                self.shared.bell.pause(IDLE_MIN);
+            }
             let is_last = self.shared.stops();
             if is_last {
                 self.ending = Some(self.now());

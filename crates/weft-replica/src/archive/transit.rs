@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 use weft_env::sync::Mutex;
 use weft_env::{Created, Env, ObjectStore};
-use weft_format::{Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
 use weft_kernel::{Backup, BackupPlace, Mirroring};
 
 use super::chain::failed;
 use super::mirror_note::Mirrored;
-use super::names::{IDENTITY, PieceName, beat_number, before, each_name, fence_number};
+use super::names::{IDENTITY, PieceName, beat_number, before, each_name, fence_number, get};
 use super::piece::Piece;
 use crate::bell::Bell;
 
@@ -34,6 +34,8 @@ use crate::bell::Bell;
 pub(super) const TAIL: &str = "tail";
 /// It is as a piece of this name.
 pub(super) const TAIL_NAME: PieceName = PieceName { fence: 0, number: 0 };
+/// The object that is there while the node has what the log of its server has not.
+const REFUSED: &str = "refused";
 /// Names of lists of bases begin with this.
 const LIST_PREFIX: &str = "backup-";
 /// So many pieces are taken before some go, unless there are files with them.
@@ -53,6 +55,8 @@ struct State {
     trouble: Option<Error>,
     /// Objects that have come.
     came: u64,
+    /// So often something was taken.
+    took: u64,
     /// How far the node is.
     position: Lsn,
     last: Timestamp,
@@ -90,6 +94,7 @@ impl Transit {
         {
             let mut state = self.state.lock();
             (state.position, state.last) = last;
+            state.took += 1;
             state.taken += pieces.len();
             if state.taken < PIECES_KEPT && pieces.iter().all(|piece| piece.files.is_empty()) {
                 return Ok(());
@@ -116,6 +121,7 @@ impl Transit {
         {
             let mut state = self.state.lock();
             (state.position, state.last) = last;
+            state.took += 1;
         }
         let empty = || -> io::Result<()> {
             let mut lists = Vec::new();
@@ -126,7 +132,9 @@ impl Transit {
                 }
             })?;
             self.remove(&lists)?;
-            for stored in backup.stored_names() {
+            // The next base may have segments of the log as they are in this one, and they are fetched all the same.
+            let is_log = |stored: &&str| stored.rsplit('/').next().is_some_and(|name| name.starts_with("log-"));
+            for stored in backup.stored_names().filter(|stored| !is_log(stored)) {
                 let mut names = Vec::new();
                 each_name(&*self.store, &format!("{stored}/"), |name| names.push(name.to_owned()))?;
                 for name in names {
@@ -143,7 +151,16 @@ impl Transit {
     /// Removes what attempts at bases have left that have ended, while nobody is connected.
     pub(super) fn sweep(&self) -> Result<()> {
         let place = BackupPlace::Objects(self.store.clone());
-        let lists = weft_kernel::backups(&self.env, place)?;
+        let lists = match weft_kernel::backups(&self.env, place) {
+            // One that is damaged keeps every base from being made.
+            Err(error) if error.code() == Code::DataCorrupted => {
+                self.lose();
+                return Err(error);
+            }
+            // One went while they were read.
+            Err(error) if error.code() == Code::UndefinedObject => return Ok(()),
+            lists => lists?,
+        };
         let named: BTreeSet<&str> = lists.iter().flat_map(Backup::stored_names).collect();
         let mut left = Vec::new();
         let swept = each_name(&*self.store, "", |name| {
@@ -159,7 +176,21 @@ impl Transit {
 
     /// The node cannot go on with what comes (transit 3).
     pub(super) fn lose(&self) {
-        self.state.lock().is_lost = true;
+        let mut state = self.state.lock();
+        // What went a moment ago went for that.
+        state.is_lost |= state.emptied.is_none();
+    }
+
+    /// The node has what the log of its server has not: from now on it does not begin anew because that one's log says
+    /// nothing any more of what it has.
+    pub(super) fn refuse(&self) -> Result<()> {
+        self.store.put(REFUSED, &[]).map_err(|error| failed(self, "noting", &error))
+    }
+
+    /// Whether it was refused so, and not accepted since.
+    pub(super) fn is_refused(&self) -> Result<bool> {
+        let found = get(&*self.store, REFUSED).map_err(|error| failed(self, "reading", &error))?;
+        Ok(found.is_some())
     }
 
     /// Whether it is to be emptied before anything else comes.
@@ -180,7 +211,11 @@ impl Transit {
                 names.push(name.to_owned());
             }
         })
-        .and_then(|()| self.remove(&names))
+        .and_then(|()| {
+            // Pieces first: they name lists.
+            names.sort_by_key(|name| PieceName::parse(name).is_none());
+            self.remove(&names)
+        })
         .map_err(|error| failed(self, "emptying", &error))?;
         let mut state = self.state.lock();
         (state.is_lost, state.emptied) = (false, Some(why.clone()));
@@ -200,6 +235,11 @@ impl Transit {
     /// Why nothing comes; none: it does.
     pub(super) fn trouble(&self) -> Option<Error> {
         self.state.lock().trouble.clone()
+    }
+
+    /// How often the node has taken something.
+    pub(super) fn taken(&self) -> u64 {
+        self.state.lock().took
     }
 
     /// How many objects have come, but for beats.
@@ -250,6 +290,10 @@ impl ObjectStore for Transit {
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<Created> {
         let created = self.store.create(name, bytes)?;
         if PieceName::parse(name).is_some() || name.starts_with(LIST_PREFIX) {
+            // Whoever makes a piece has accepted what the node has.
+            if PieceName::parse(name).is_some_and(|piece| piece.number == 1) {
+                self.store.delete(&[REFUSED.to_owned()])?;
+            }
             self.wake();
         }
         Ok(created)

@@ -44,6 +44,7 @@ impl Connection {
         if channel.flush().is_err() || set.is_err() {
             return;
         }
+        slot.ends_itself();
         let goes_on = || !slot.is_gone() && !shared.is_closing() && !session.activity().is_terminated();
         shared.log().info("feeds", &[("node", &name), ("address", &address)]);
         let fed = shared.database().feed(Box::new(Messages(channel)), &name, &address, &goes_on);

@@ -36,6 +36,8 @@ struct Entry {
     has_ended: bool,
     /// It was found so twice.
     is_gone: Arc<AtomicBool>,
+    /// It looks by itself whether the server ends, and has something to send until then.
+    ends_itself: bool,
 }
 
 /// A connection's place; dropping it frees the place.
@@ -58,7 +60,8 @@ impl Slots {
         inner.last_id = inner.last_id.checked_add(1).unwrap_or(1);
         let (id, secret) = (inner.last_id, (random as u32).to_be_bytes());
         let is_gone = Arc::<AtomicBool>::default();
-        let entry = Entry { socket, secret, cancel: None, has_ended: false, is_gone: Arc::clone(&is_gone) };
+        let entry =
+            Entry { socket, secret, cancel: None, has_ended: false, is_gone: Arc::clone(&is_gone), ends_itself: false };
         inner.entries.insert(id, entry);
         Ok(Slot { slots: Arc::clone(slots), is_gone, id, secret })
     }
@@ -109,7 +112,9 @@ impl Slots {
             if let Some(cancel) = &entry.cancel {
                 cancel.cancel();
             }
-            entry.socket.end_reads();
+            if !entry.ends_itself {
+                entry.socket.end_reads();
+            }
         }
     }
 
@@ -120,6 +125,13 @@ impl Slots {
 }
 
 impl Slot {
+    /// From now on the connection looks by itself whether the server ends: its reads go on until then.
+    pub(crate) fn ends_itself(&self) {
+        if let Some(entry) = self.slots.inner.lock().entries.get_mut(&self.id) {
+            entry.ends_itself = true;
+        }
+    }
+
     /// The connection's number, which its client knows.
     pub(crate) fn id(&self) -> u32 {
         self.id

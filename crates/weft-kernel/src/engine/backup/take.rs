@@ -99,7 +99,9 @@ impl Taking<'_> {
         BackupStep::Begun.reached();
         let goes_on = GoesOn { log: extent.1, edits: manifest.edits() };
         let content = self.copy_log(extent, &manifest)?;
-        manifest.raise_edits(told);
+        // One more than was told: whoever opens the copy tells the log of it, so that nobody takes its manifest for the
+        // one of which the log tells.
+        manifest.raise_edits(told + 1);
         drop(log);
         BackupStep::LogCopied.reached();
         // A table's pages come from the log for who follows it; of one that is gone nobody knows what its files are.

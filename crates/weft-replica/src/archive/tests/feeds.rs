@@ -440,10 +440,51 @@ pub(super) fn a_node_takes_nothing_that_its_log_does_not_go_on_with() {
     assert!(other.durable().lsn > engine.durable().lsn);
     let node = bench.fed("far", &feeder).unwrap();
     refused(&node);
+    // Its log does not even tell any more that it has something else.
+    node.stop();
+    for round in 12..18 {
+        work(&other, round);
+        tidy_up(&other);
+    }
+    let node = bench.fed("far", &feeder).unwrap();
+    until("it says so", || {
+        node.mirror.status().error.is_some_and(|error| error.message().contains("not known any more"))
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(all(&node.node.engine()), all(&engine), "what it has stays");
     feeder.end();
     feeder.serves(Some(&engine));
     put(&engine, 9, 9).unwrap();
     node.is_as(&engine);
+    node.stop();
+    feeder.end();
+}
+
+/// The server was restored from its archive, and lacks nothing: the node goes on with what the restored manifest says.
+#[test]
+fn a_node_follows_its_server_that_was_restored() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    let archive = bench.archive(&engine, quick());
+    let feeder = Feeder::of(&engine);
+    let node = bench.fed("far", &feeder).unwrap();
+    for round in 0..5 {
+        work(&engine, round);
+    }
+    tidy_up(&engine);
+    engine.flush().unwrap();
+    shipped(&engine, &archive);
+    node.is_as(&engine);
+    feeder.end();
+    archive.stop();
+    let (_, other) = bench.restored("other");
+    assert_eq!(all(&other), all(&engine));
+    feeder.serves(Some(&other));
+    for round in 12..16 {
+        work(&other, round);
+        node.is_as(&other);
+    }
+    assert!(node.node.engine().check().unwrap().is_empty());
     node.stop();
     feeder.end();
 }
