@@ -33,6 +33,7 @@ mod coalesced;
 mod conditions;
 mod correlation;
 mod crossed;
+mod dates;
 mod dependent;
 mod distinct_on;
 mod document_fields;

@@ -4,13 +4,12 @@
 //! |---|---|
 //! | `date - date` | integer, days |
 //! | `date + integer`, `date - integer` | date |
-//! | `date + interval` of whole days or months | date (PostgreSQL: timestamp at midnight) |
-//! | `date + interval` with a time | timestamp |
+//! | `date + interval` | timestamp; beside a date it is a date, when the interval has whole days or months |
 //! | `numeric / numeric`, long products | a function with the digits of `weft-expr` |
 //! | operators of json, bytea, time, interval, arrays | routines of weft-expr |
 
-use arrow::datatypes::{DataType as ArrowType, TimeUnit};
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use arrow::datatypes::DataType as ArrowType;
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator, binary_expr, cast};
@@ -21,6 +20,7 @@ use weft_sql::expr::{compare_op, open};
 
 use super::arithmetic::numeric_of;
 use super::catalog;
+use super::dates::{day_of, midnight, whole_days};
 use super::enum_types::check_operator;
 use super::operands::{is_special, narrowed, operand_type, with_type};
 use super::routines::{bound, cast_to, comparable, is_native};
@@ -234,6 +234,8 @@ fn typed(raw: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
         return raw;
     }
     let RawBinaryExpr { op, left, right } = raw;
+    let (left, right) = if arithmetic { (left, right) } else { (day_of(left, &right, schema), right) };
+    let right = if arithmetic { right } else { day_of(right, &left, schema) };
     let left = beside(left, &right, schema);
     let right = beside(right, &left, schema);
     RawBinaryExpr { op, left, right }
@@ -258,17 +260,4 @@ fn moved(date: Expr, op: Operator, by: Expr) -> Expr {
 
 fn days(date: Expr) -> Expr {
     cast(date, ArrowType::Int32)
-}
-
-fn midnight(date: Expr) -> Expr {
-    cast(date, ArrowType::Timestamp(TimeUnit::Microsecond, None))
-}
-
-fn whole_days(interval: &Expr) -> bool {
-    match interval {
-        Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(value)), _) => value.nanoseconds == 0,
-        Expr::Literal(ScalarValue::IntervalDayTime(Some(value)), _) => value.milliseconds == 0,
-        Expr::Literal(ScalarValue::IntervalYearMonth(_), _) => true,
-        _ => false,
-    }
 }

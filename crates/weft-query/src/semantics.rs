@@ -29,6 +29,7 @@ use weft_format::{DataType, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, open};
 
 use super::arithmetic::{Checked, RoundEven, numeric_of};
+use super::dates::{beside_timestamps, day_of};
 use super::enum_types;
 use super::error::wrap;
 use super::functions;
@@ -230,13 +231,16 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 [item] => Box::new(read_as_float(*expr, std::iter::once(item), schema)),
                 _ => expr,
             };
+            let expr = Box::new(beside_timestamps(*expr, list.iter(), schema));
             let list: Vec<Expr> = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
             Transformed::yes(member(*expr, list, negated))
         }
         Expr::Between(Between { expr, negated, low, high }) => {
             let expr = Box::new(read_as_float(*expr, [&*low, &*high].into_iter(), schema));
-            let low = Box::new(read_as(*low, &expr, schema));
-            let high = Box::new(read_as(*high, &expr, schema));
+            let (low, high) = (day_of(*low, &expr, schema), day_of(*high, &expr, schema));
+            let expr = Box::new(beside_timestamps(*expr, [&low, &high].into_iter(), schema));
+            let low = Box::new(read_as(low, &expr, schema));
+            let high = Box::new(read_as(high, &expr, schema));
             Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
         }
         other => Transformed::no(other),
@@ -506,8 +510,10 @@ fn read_as_float<'a>(expr: Expr, mut others: impl Iterator<Item = &'a Expr>, sch
 }
 
 /// A string constant compared with a number or a boolean is read as one; a numeric compared with a float is read as
-/// double precision (the engine would turn the float to a decimal, which infinity is not).
+/// double precision (the engine would turn the float to a decimal, which infinity is not); a date compared with a
+/// timestamp is its midnight (the engine would turn both to nanoseconds, which the years 1 and 9999 have not).
 pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+    let expr = beside_timestamps(expr, std::iter::once(other), schema);
     if let (Ok(from), Ok(ArrowType::Float32 | ArrowType::Float64)) = (expr.get_type(schema), other.get_type(schema))
         && from.is_decimal()
     {
