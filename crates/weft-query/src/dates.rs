@@ -9,19 +9,28 @@
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast};
+use weft_expr::Local;
+use weft_format::{DataType, Value};
 
 /// The timestamp at the beginning of a date.
 pub(crate) fn midnight(date: Expr) -> Expr {
     cast(date, ArrowType::Timestamp(TimeUnit::Microsecond, None))
 }
 
-/// Whether an interval is a constant of whole days or months.
-pub(crate) fn whole_days(interval: &Expr) -> bool {
+/// Whether an interval is a constant of whole days or months: `interval '3 months'` is a text that is cast.
+fn whole_days(interval: &Expr) -> bool {
     match interval {
         Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(value)), _) => value.nanoseconds == 0,
-        Expr::Literal(ScalarValue::IntervalDayTime(Some(value)), _) => value.milliseconds == 0,
-        Expr::Literal(ScalarValue::IntervalYearMonth(_), _) => true,
+        Expr::Cast(Cast { expr, field }) if matches!(field.data_type(), ArrowType::Interval(_)) => match &**expr {
+            Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
+                let text = Value::Text(text.as_str().into());
+                let read = weft_expr::cast(text, DataType::Text, DataType::Interval, Local::fixed());
+                matches!(read, Ok(Value::Interval(read)) if read.micros == 0)
+            }
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -29,8 +38,9 @@ pub(crate) fn whole_days(interval: &Expr) -> bool {
 /// A date with whole days or months added is a midnight: beside a date it is compared as that day.
 pub(crate) fn day_of(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
     let is_midnight = match &expr {
-        Expr::BinaryExpr(sum) if matches!(sum.op, Operator::Plus | Operator::Minus) && whole_days(&sum.right) => {
-            matches!(&*sum.left, Expr::Cast(midnight) if is_date(&midnight.expr, schema))
+        Expr::BinaryExpr(sum) => {
+            let moves = matches!(sum.op, Operator::Plus | Operator::Minus) && whole_days(&sum.right);
+            moves && matches!(&*sum.left, Expr::Cast(begins) if is_date(&begins.expr, schema))
         }
         _ => false,
     };

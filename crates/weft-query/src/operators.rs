@@ -20,7 +20,7 @@ use weft_sql::expr::{compare_op, open};
 
 use super::arithmetic::numeric_of;
 use super::catalog;
-use super::dates::{day_of, midnight, whole_days};
+use super::dates::{day_of, midnight};
 use super::enum_types::check_operator;
 use super::operands::{is_special, narrowed, operand_type, with_type};
 use super::routines::{bound, cast_to, comparable, is_native};
@@ -67,9 +67,7 @@ impl ExprPlanner for WeftOperators {
             (integer, ArrowType::Date32) if integer.is_integer() && op == Operator::Plus => {
                 moved(raw.right, op, raw.left)
             }
-            (ArrowType::Date32, ArrowType::Interval(_)) if !whole_days(&raw.right) => {
-                binary_expr(midnight(raw.left), op, raw.right)
-            }
+            (ArrowType::Date32, ArrowType::Interval(_)) => binary_expr(midnight(raw.left), op, raw.right),
             _ => return Ok(PlannerResult::Original(raw)),
         };
         Ok(PlannerResult::Planned(planned))

@@ -92,6 +92,9 @@ struct Shared {
     bell: Arc<Bell>,
 }
 
+/// Into where what is mirrored comes, and by whom.
+type Feeder = (Arc<Transit>, Arc<dyn Connect>);
+
 /// Mirrors an archive in a directory, until it is dropped.
 pub struct Mirror {
     shared: Arc<Shared>,
@@ -122,7 +125,7 @@ impl Mirror {
 
     fn begin(
         env: &Env,
-        (store, feeder): (Arc<dyn ObjectStore>, Option<(Arc<Transit>, Arc<dyn Connect>)>),
+        (store, feeder): (Arc<dyn ObjectStore>, Option<Feeder>),
         dir: &Path,
         options: MirrorOptions,
     ) -> Result<Mirror> {

@@ -519,13 +519,16 @@ fn another_database_is_refused_and_said() {
     assert!(error.message().contains("away"), "{error}");
 }
 
+/// What a strange node answers to a request; none: it goes.
+type AnswerTo = fn(&[u8]) -> Option<Vec<u8>>;
+
 /// What no node of this release sends ends the connection, and nothing else.
 #[test]
 fn a_strange_node_is_given_up() {
     let bench = Bench::new();
     let engine = bench.open("db");
     put(&engine, 1, 1).unwrap();
-    let answers: [fn(&[u8]) -> Option<Vec<u8>>; 5] = [
+    let answers: [AnswerTo; 5] = [
         |_| Some(Vec::new()),
         |_| Some(vec![200; 40]),
         |_| None,
