@@ -30,9 +30,6 @@ use crate::faults;
 /// So many pieces behind the note are compared with the log at most: those of one span are.
 const COMPARED_MAX: usize = 4096;
 
-/// The code of the error that a node has what the log has not.
-pub(super) const AHEAD: Code = Code::NotInPrerequisiteState;
-
 /// Why an archive does not go on.
 #[derive(Debug)]
 pub(super) enum Failed {
@@ -42,6 +39,8 @@ pub(super) enum Failed {
     Gone(Error),
     /// It never will.
     Lost(Error),
+    /// The node that is to be fed has what this log has not.
+    Ahead(Error),
 }
 
 impl From<Error> for Failed {
@@ -115,7 +114,7 @@ fn test_fed(engine: &Engine, store: &dyn ObjectStore, head: Option<&Piece>) -> R
     let refused = |why: String| {
         let what = format!("{place} has what the log of this server has not: {why}");
         let hint = "follow the server that it has followed, or give it a new directory";
-        Failed::Lost(Error::new(AHEAD, what).hint(hint))
+        Failed::Ahead(Error::new(Code::InvalidParameterValue, what).hint(hint))
     };
     let unknown = |why: String| {
         let what = format!("whether the log of this server goes on from what {place} has is not known any more: {why}");

@@ -23,7 +23,7 @@ use weft_env::{File, ObjectStore};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 use weft_kernel::Engine;
 
-use super::claim::{AHEAD, Failed};
+use super::claim::Failed;
 use super::remote::{Farewell, Link, RemoteStore};
 use super::shipper::{Aim, Archive, ArchiveOptions};
 use super::standing::ArchivePhase;
@@ -83,7 +83,7 @@ pub fn feed(
             return Ok(());
         }
         Err(Failed::Gone(error)) => (Farewell::Anew, error),
-        Err(Failed::Lost(error)) if error.code() == AHEAD => (Farewell::Keep, error),
+        Err(Failed::Ahead(error)) => (Farewell::Keep, error),
         Err(Failed::Again(error) | Failed::Lost(error)) => (Farewell::Again, error),
     };
     remote.end(farewell, &error);

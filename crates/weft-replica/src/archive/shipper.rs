@@ -139,7 +139,7 @@ impl Archive {
         let kept_from = Archive::has_up_to(engine.env(), engine.dir())?;
         let archive = Archive::begin(engine, store, options, (Aim::Archive, kept_from));
         archive.map_err(|failed| match failed {
-            Failed::Again(error) | Failed::Gone(error) | Failed::Lost(error) => error,
+            Failed::Again(error) | Failed::Gone(error) | Failed::Lost(error) | Failed::Ahead(error) => error,
         })
     }
 
@@ -358,7 +358,7 @@ impl Shipper {
                     self.shared.failed(error);
                     pause = (pause * 2).min(PAUSE_MAX.max(self.options.interval));
                 }
-                Err(Failed::Lost(error)) => return self.lose(error),
+                Err(Failed::Lost(error) | Failed::Ahead(error)) => return self.lose(error),
             }
             if is_last {
                 self.shared.status.lock().phase = ArchivePhase::Stopped;

@@ -50,6 +50,7 @@ struct Feeder {
     /// So many messages pass each connection; 0: any number.
     messages: AtomicU64,
     base_log_bytes: AtomicU64,
+    serves_no_nodes: AtomicBool,
     ends: AtomicBool,
     cut: Mutex<Option<Arc<AtomicBool>>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -101,7 +102,7 @@ impl Connect for To {
         let options = FeedOptions {
             name: "far".into(),
             address: "far:5432".into(),
-            keep_bytes: Some(1 << 30),
+            keep_bytes: (!feeder.serves_no_nodes.load(Ordering::Acquire)).then_some(1 << 30),
             base_log_bytes: feeder.base_log_bytes.load(Ordering::Acquire),
         };
         let serving = feeder.clone();
@@ -517,6 +518,32 @@ fn another_database_is_refused_and_said() {
     let fed = (&transit, Arc::new(To(feeder)) as Arc<dyn Connect>);
     let error = Mirror::start_fed(&env, fed, &dir, Duration::from_millis(300)).err().unwrap();
     assert!(error.message().contains("away"), "{error}");
+}
+
+/// A server that feeds nobody for a while says nothing of what the node has: it may begin anew afterwards.
+#[test]
+fn a_node_that_was_turned_away_is_not_taken_for_one_that_is_ahead() {
+    let bench = Bench::new();
+    let engine = bench.open("db");
+    (0..20).for_each(|k| put(&engine, k, k).unwrap());
+    let feeder = Feeder::of(&engine);
+    let node = bench.fed("far", &feeder).unwrap();
+    node.is_as(&engine);
+    feeder.end();
+    feeder.serves_no_nodes.store(true, Ordering::Release);
+    feeder.serves(Some(&engine));
+    until("it says so", || {
+        node.mirror.status().error.is_some_and(|error| error.message().contains("keeps nothing for nodes"))
+    });
+    // Nothing is kept for it meanwhile.
+    for round in 0..6 {
+        work(&engine, round);
+        tidy_up(&engine);
+    }
+    feeder.serves_no_nodes.store(false, Ordering::Release);
+    node.is_as(&engine);
+    node.stop();
+    feeder.end();
 }
 
 /// What a strange node answers to a request; none: it goes.
