@@ -125,6 +125,9 @@ codes! {
     JsonSubscript Invalid "22033" "A path asks for an element that an array has not.";
     JsonNonNumeric Invalid "22036" "A path's method takes a number, and gets something else.";
     JsonSingletonRequired Invalid "22038" "A path gives several items, or none, where one is needed.";
+    JsonSeveralItems Invalid "22034" "A path gives several items where one is needed.";
+    JsonNoItem Invalid "22035" "A path finds nothing where something is needed.";
+    JsonScalarRequired Invalid "2203F" "A path gives an array or an object where a scalar is needed.";
     JsonDatetime Invalid "22031" "A path reads a text as a date or time, which it is not.";
     SnapshotTooOld Invalid "72000" "What the snapshot shows is not kept any more.";
     InvalidRowCount Invalid "2201W" "LIMIT is negative.";

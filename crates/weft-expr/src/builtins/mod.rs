@@ -36,6 +36,7 @@ mod table;
 pub use bits::FLIPPED;
 pub(crate) use bits::{BITS_LENGTH, BITS_SUBSTRING};
 pub use builtin::{Arg, Builtin, BuiltinRef, Call, Gives, Volatility};
+pub use jsonpath::{JSON_EXISTS, JSON_QUERY, JSON_TABLE, JSON_VALUE};
 pub use jsons::{
     JSON_FIELD, JSON_ITEM, JSON_LIST, JSON_OBJECT, JSON_PAIR, JSON_ROW, JSONB_OBJECT, JSONB_PAIR, ROW_TEXT,
 };

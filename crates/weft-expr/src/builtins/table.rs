@@ -31,6 +31,7 @@ const ROOMS: &[&[Builtin]] = &[
     enums::ROWS,
     jsons::ROWS,
     jsonpath::ROWS,
+    jsonpath::SQL_ROWS,
     series::ROWS,
     system::ROWS,
 ];

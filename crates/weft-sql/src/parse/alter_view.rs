@@ -10,8 +10,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::lexemes::word;
 use super::names::fold;
-use super::parser::word;
 
 /// What changes of a view.
 #[derive(Clone, Debug, PartialEq)]

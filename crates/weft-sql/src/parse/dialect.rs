@@ -19,7 +19,9 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use weft_walk::Visit;
 
+use super::json_table::parse_json_table;
 use super::periods::parse_period;
+use super::sql_json::parse_sql_json;
 
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,6 +123,9 @@ impl Dialect for WeftDialect {
         }
         if let Some(bits) = parse_bits(parser) {
             return Some(Ok(bits));
+        }
+        if let Some(call) = parse_sql_json(parser).or_else(|| parse_json_table(self, parser)) {
+            return Some(call);
         }
         if parser.peek_token_ref().token != Token::Minus {
             return None;

@@ -11,8 +11,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::lexemes::word;
 use super::names::fold;
-use super::parser::word;
 
 type Parsed<T> = std::result::Result<T, ParserError>;
 

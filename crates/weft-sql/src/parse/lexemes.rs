@@ -1,6 +1,7 @@
 //! What tokens say, for what is read or rewritten before the parser sees it.
 
 use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// A token, with its place or without.
@@ -43,4 +44,14 @@ pub(super) fn is_word(token: &impl Lexeme, text: &str) -> bool {
 /// The first token from a place on that is not blank.
 pub(super) fn next(tokens: &[impl Lexeme], from: usize) -> Option<usize> {
     (from..tokens.len()).find(|at| !matches!(tokens[*at].token(), Token::Whitespace(_) | Token::EOF))
+}
+
+/// Takes an unquoted word.
+pub(super) fn word(parser: &mut Parser<'_>, text: &str) -> bool {
+    let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    if is_it {
+        parser.next_token();
+    }
+    is_it
 }

@@ -17,10 +17,10 @@ use super::alter_view::{ViewChange, view_change};
 use super::domains::{DomainStatement, alter_domain, create_domain, drop_domain};
 use super::functions::{FunctionStatement, function_statement};
 use super::history::{AsOf, as_of};
-use super::lexemes::is_word;
+use super::lexemes::{is_word, word};
 use super::lock::{LockTables, lock_tables};
 use super::names::fold;
-use super::parser::{expect_end, parser, syntax_error, word};
+use super::parser::{expect_end, parser, syntax_error};
 use super::reindex::{Reindex, reindex};
 use super::rights::{RightsStatement, may_be_rights, rights_statement};
 

@@ -49,13 +49,3 @@ pub(super) fn syntax_error(source: &str, parser: &Parser<'_>, error: ParserError
         }
     }
 }
-
-/// Takes an unquoted word.
-pub(super) fn word(parser: &mut Parser<'_>, text: &str) -> bool {
-    let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
-    if is_it {
-        parser.next_token();
-    }
-    is_it
-}

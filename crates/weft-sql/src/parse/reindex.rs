@@ -5,7 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::parser::word;
+use super::lexemes::word;
 
 /// REINDEX.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,8 +13,8 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::functions::{Signature, signature};
+use super::lexemes::word;
 use super::names::fold;
-use super::parser::word;
 
 type Parse<T> = std::result::Result<T, ParserError>;
 

@@ -7,9 +7,9 @@ use weft_format::{Code, Error, Result};
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
 use super::{
-    conflict, constraints, copy_options, frames, history, joins, locked_parts, locking, merge, named_arguments, only,
-    own, parts, periods, plain_words, row_assignments, rows, rows_from, set_columns, subqueries, table_operations,
-    tables, tokens, views, with,
+    conflict, constraints, copy_options, frames, history, joins, json_table, locked_parts, locking, merge,
+    named_arguments, only, own, parts, periods, plain_words, row_assignments, rows, rows_from, set_columns, subqueries,
+    table_operations, tables, tokens, views, with,
 };
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -69,12 +69,15 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let tokens = merge::with_plain_actions(subqueries::written_plainly(rows_from::written_plainly(tokens)));
     let tokens = tokens::signs_apart(tokens);
     let tokens = locking::written_plainly(frames::written_plainly(joins::written_plainly(tokens)));
-    let tokens = rows::written_plainly(tokens);
+    let (tokens, has_json_table) = json_table::written_plainly(rows::written_plainly(tokens));
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error(source, &parser, error))
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))?;
+    if has_json_table {
+        json_table::placed(&mut tree)?;
+    }
     tree = with::put_behind_insert(tree);
     locking::pushed_down(&mut tree);
     tree = locked_parts::taken_apart(tree)?;

@@ -13,8 +13,9 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 use weft_format::{Code, Error, Result};
 
+use super::lexemes::word;
 use super::names::fold;
-use super::parser::{expect_end, parser, syntax_error, word};
+use super::parser::{expect_end, parser, syntax_error};
 use super::tokens::tokenize;
 
 /// The name of the option that stands for an operation.

@@ -8,6 +8,7 @@
 //!   print    the canonical text of a path
 //!   item     an item: a part of the document (a slice of its text), or what a step made
 //!   numbers, moments    arithmetic of any number of digits; dates and times
+//!   sql      JSON_VALUE, JSON_TABLE and their kin
 //!   layout   where PostgreSQL's bytes of a jsonb have an object: the id that keyvalue() gives
 //! ```
 //!
@@ -29,12 +30,15 @@ mod parse;
 mod path;
 mod predicates;
 mod print;
+mod sql;
 mod sums;
 mod tokens;
 mod walk;
 
 pub(super) use calls::ROWS;
 pub(crate) use print::canonical;
+pub(super) use sql::ROWS as SQL_ROWS;
+pub use sql::{JSON_EXISTS, JSON_QUERY, JSON_TABLE, JSON_VALUE};
 
 #[cfg(test)]
 mod tests;

@@ -23,5 +23,7 @@ mod tests;
 mod texts;
 
 pub use collected::{JSON_ITEM, JSON_LIST, JSON_OBJECT, JSON_PAIR, JSONB_OBJECT, JSONB_PAIR};
+pub(super) use records::read as read_as;
 pub use records::{JSON_FIELD, JSON_ROW, ROW_TEXT};
 pub(super) use rows::ROWS;
+pub(super) use texts::texts;

@@ -119,7 +119,7 @@ pub(super) fn field(call: &Call<'_>) -> Result<Value> {
 }
 
 /// A json value as a value of a type.
-fn read(found: &str, to: DataType, key: &str, local: &Local) -> Result<Value> {
+pub(in super::super) fn read(found: &str, to: DataType, key: &str, local: &Local) -> Result<Value> {
     let kind = json::kind(found);
     if kind == "null" {
         return Ok(Value::Null);

@@ -5,7 +5,7 @@ use weft_format::{DataType, Value};
 use super::super::builtin::Call;
 
 /// The texts of the array at a place.
-pub(super) fn texts(call: &Call<'_>, at: usize) -> Vec<Option<String>> {
+pub(in super::super) fn texts(call: &Call<'_>, at: usize) -> Vec<Option<String>> {
     match &call.args[at] {
         Value::Array(array) => array.values(DataType::Text).into_iter().map(text).collect(),
         _ => Vec::new(),

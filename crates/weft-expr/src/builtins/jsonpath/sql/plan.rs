@@ -1,0 +1,83 @@
+//! The levels of JSON_TABLE: a path to the rows, columns, and levels within them.
+//!
+//! ```text
+//!   '$[*]' COLUMNS (n FOR ORDINALITY, a int PATH '$.a', b bool EXISTS PATH '$.b', NESTED '$.c[*]' COLUMNS (d int))
+//!
+//!   ($[*]  #  v$.a  x f$.b  ($.c[*]  v$."d"  )  )      as texts, each of one item; blanks are for reading
+//! ```
+//!
+//! 1. Columns are numbered as they are written, those of levels within others in their place.
+//! 2. `[` instead of `(`, and `V` instead of `v`: an error of the path is one of the statement.
+
+use weft_format::{Error, Result};
+
+use super::clauses::Instead;
+
+/// One level.
+pub(super) struct Level<'a> {
+    pub(super) path: &'a str,
+    /// Whether an error of the path is one of the statement.
+    pub(super) tells: bool,
+    /// With the number of each.
+    pub(super) columns: Vec<(usize, Column<'a>)>,
+    pub(super) nested: Vec<Level<'a>>,
+}
+
+/// A column.
+pub(super) enum Column<'a> {
+    Ordinality,
+    /// What a path finds; whether its errors are told.
+    Items(&'a str, bool),
+    /// Whether it finds something.
+    Exists(&'a str, Instead),
+}
+
+/// The outermost level of a plan, and how many columns there are in all.
+pub(super) fn read(plan: &[String]) -> Result<(Level<'_>, usize)> {
+    let mut reader = Reader { items: plan.iter(), columns: 0 };
+    let level = match reader.items.next().map(|item| split(item)).transpose()? {
+        Some((letter @ ('(' | '['), path)) => reader.level(path, letter == '[')?,
+        _ => return Err(broken()),
+    };
+    Ok((level, reader.columns))
+}
+
+fn split(item: &str) -> Result<(char, &str)> {
+    let letter = item.chars().next().ok_or_else(broken)?;
+    Ok((letter, &item[letter.len_utf8()..]))
+}
+
+fn broken() -> Error {
+    Error::internal("a plan of JSON_TABLE is broken")
+}
+
+struct Reader<'a> {
+    items: std::slice::Iter<'a, String>,
+    columns: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A level whose path was read, up to its end.
+    fn level(&mut self, path: &'a str, tells: bool) -> Result<Level<'a>> {
+        let mut level = Level { path, tells, columns: Vec::new(), nested: Vec::new() };
+        loop {
+            let (letter, rest) = split(self.items.next().ok_or_else(broken)?)?;
+            let column = match letter {
+                ')' => return Ok(level),
+                '(' | '[' => {
+                    level.nested.push(self.level(rest, letter == '[')?);
+                    continue;
+                }
+                '#' => Column::Ordinality,
+                'v' | 'V' => Column::Items(rest, letter == 'V'),
+                'x' => {
+                    let (on_error, path) = split(rest)?;
+                    Column::Exists(path, Instead::of(on_error as u8)?)
+                }
+                _ => return Err(broken()),
+            };
+            level.columns.push((self.columns, column));
+            self.columns += 1;
+        }
+    }
+}
