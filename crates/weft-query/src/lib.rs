@@ -68,6 +68,7 @@ mod json_aggregates;
 mod json_tables;
 mod keyed_groups;
 mod lateral_elements;
+mod leaf_projections;
 mod lengths;
 mod lifted;
 mod links;

@@ -44,6 +44,7 @@ use super::frames::{self, Frames};
 use super::functions;
 use super::inferred::SafeInference;
 use super::lateral_elements::LateralElements;
+use super::leaf_projections::LeafProjections;
 use super::lengths::bounded;
 use super::membership::Applies;
 use super::open_filters::OpenFilters;
@@ -217,6 +218,9 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         }
         if rule.name() == SafeInference::default().name() {
             *rule = Arc::new(SafeInference::default());
+        }
+        if rule.name() == LeafProjections::default().name() {
+            *rule = Arc::new(LeafProjections::default());
         }
         if rule.name() == SingleDistinct::default().name() {
             *rule = Arc::new(SingleDistinct::default());
