@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is compared: every row as text.
 const ROWS: &[&str] = &[
@@ -307,6 +309,35 @@ fn left_by(dir: &Path, statements: &[scripts::Statement]) {
     database.close().unwrap();
 }
 
+/// How many tables a script leaves, and what is another thing after a dump of it was loaded.
+fn dumped_and_loaded(file: &Path) -> (usize, Vec<String>) {
+    let mut wrong = Vec::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+    left_by(&first, &scripts::statements(file));
+    let dumped = succeeds(weft().arg("dump").arg(&first));
+    let tables = dumped.matches("\nCREATE TABLE").count();
+    let script = scratch.path().join("dump.sql");
+    std::fs::write(&script, &dumped).unwrap();
+    let loaded = weft().arg(&second).arg("-f").arg(&script).output().unwrap();
+    let name = file.file_name().unwrap().to_string_lossy();
+    if !loaded.status.success() {
+        wrong.push(format!("{name}: {}", String::from_utf8_lossy(&loaded.stderr)));
+        return (tables, wrong);
+    }
+    let again = succeeds(weft().arg("dump").arg(&second));
+    if let Some((before, after)) = difference(&in_order(&dumped), &in_order(&again)) {
+        wrong.push(format!("{name}: dumped {before}\nand after it was loaded {after}"));
+    }
+    for (sql, (before, after)) in CATALOG.iter().zip(catalog(&first).iter().zip(&catalog(&second))) {
+        let [before, after] = [before, after].map(|rows| rows.lines().collect::<Vec<_>>());
+        if let Some((before, after)) = difference(&before, &after) {
+            wrong.push(format!("{name}: {sql}\n  {before}\n  {after}"));
+        }
+    }
+    (tables, wrong)
+}
+
 #[test]
 fn what_each_script_leaves_is_the_same_after_a_dump_was_loaded() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/slt");
@@ -316,32 +347,20 @@ fn what_each_script_leaves_is_the_same_after_a_dump_was_loaded() {
     let only = std::env::var("WEFT_SLT").ok();
     files.retain(|file| only.as_ref().is_none_or(|only| file.file_stem().unwrap() == only.as_str()));
     assert!(!files.is_empty());
-    let (mut tables, mut wrong) = (0, Vec::new());
-    for file in &files {
-        let scratch = tempfile::tempdir().unwrap();
-        let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
-        left_by(&first, &scripts::statements(file));
-        let dumped = succeeds(weft().arg("dump").arg(&first));
-        tables += dumped.matches("\nCREATE TABLE").count();
-        let script = scratch.path().join("dump.sql");
-        std::fs::write(&script, &dumped).unwrap();
-        let loaded = weft().arg(&second).arg("-f").arg(&script).output().unwrap();
-        let name = file.file_name().unwrap().to_string_lossy();
-        if !loaded.status.success() {
-            wrong.push(format!("{name}: {}", String::from_utf8_lossy(&loaded.stderr)));
-            continue;
+    let (next, tables, wrong) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let take_some = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (count, differences) = dumped_and_loaded(file);
+            tables.fetch_add(count, Ordering::Relaxed);
+            wrong.lock().unwrap().extend(differences);
         }
-        let again = succeeds(weft().arg("dump").arg(&second));
-        if let Some((before, after)) = difference(&in_order(&dumped), &in_order(&again)) {
-            wrong.push(format!("{name}: dumped {before}\nand after it was loaded {after}"));
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, std::num::NonZero::get) {
+            scope.spawn(take_some);
         }
-        for (sql, (before, after)) in CATALOG.iter().zip(catalog(&first).iter().zip(&catalog(&second))) {
-            let [before, after] = [before, after].map(|rows| rows.lines().collect::<Vec<_>>());
-            if let Some((before, after)) = difference(&before, &after) {
-                wrong.push(format!("{name}: {sql}\n  {before}\n  {after}"));
-            }
-        }
-    }
+    });
+    let (tables, wrong) = (tables.into_inner(), wrong.into_inner().unwrap());
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     assert!(only.is_some() || tables > 100, "the scripts leave only {tables} tables");
 }

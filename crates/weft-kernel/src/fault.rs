@@ -176,20 +176,37 @@ pub const fn active(_fault: Fault) -> bool {
     false
 }
 
-/// Runs the tests with `planted` in their names, which are ignored since a fault is planted for a whole process, in a
-/// process of their own, one after another. For tests, whose program this is.
+/// Runs the tests with `planted` in their names, which are ignored since a fault is planted for a whole process: each
+/// in a process of its own, some at a time. For tests, whose program this is.
 ///
 /// # Panics
 ///
 /// When one fails, or there is none.
 #[cfg(feature = "faults")]
-#[allow(clippy::disallowed_methods, reason = "a test starts a process")]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts processes and waits for them")]
 pub fn catch_apart() {
-    let tests = std::env::current_exe().expect("the program has a name");
-    let run = std::process::Command::new(tests).args(["planted", "--ignored", "--test-threads=1"]).output();
-    let run = run.expect("the program can be started");
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && !told.contains(" 0 passed"), "{told}");
+    let program = std::env::current_exe().expect("the program has a name");
+    let told = |args: &[&str]| {
+        let run = std::process::Command::new(&program).args(args).output().expect("the program can be started");
+        (run.status.success(), String::from_utf8_lossy(&run.stdout).into_owned())
+    };
+    let (_, listed) = told(&["planted", "--ignored", "--list"]);
+    let tests: Vec<&str> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    assert!(!tests.is_empty(), "there are planted faults: {listed}");
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let try_some = || {
+        while let Some(test) = tests.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            let (succeeded, text) = told(&[test, "--exact", "--ignored"]);
+            assert!(succeeded && text.contains(" 1 passed"), "{text}");
+        }
+    };
+    // Most of them wait for each other's turns: more of them than cores keep these busy.
+    let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 2;
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..count).map(|_| scope.spawn(try_some)).collect();
+        let failed = all.into_iter().filter_map(|one| one.join().err()).count();
+        assert_eq!(failed, 0, "what was not caught is told above");
+    });
 }
 
 #[cfg(all(test, feature = "faults"))]

@@ -2,7 +2,7 @@
 //! fault planted some seed fails, without it none does.
 //!
 //! A planted fault is there for the whole process, so this is one test in a binary of its own, which starts itself once
-//! for each core. docs/faults.md lists which test catches which fault.
+//! for each. docs/faults.md lists which test catches which fault.
 
 // Wall time is measured outside of the simulation, and a test starts processes.
 #![allow(clippy::disallowed_methods)]
@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::panic;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::fault::{Fault, plant};
@@ -36,8 +37,10 @@ const ISOLATION_SEEDS: u64 = 100;
 /// How many seeds of the isolation plan with speculative reads: a crash must come between a read and its durability.
 const SPECULATIVE_SEEDS: u64 = 600;
 
-/// Says which share of the faults a process tries: `1/2` is the second of two.
-const SHARE: &str = "WEFT_SIM_FAULT_SHARE";
+/// Says which fault a process tries.
+const ONLY: &str = "WEFT_SIM_FAULT";
+/// Instead of one: that nothing fails without.
+const NONE: &str = "none";
 
 /// What is noticed by what.
 const LISTED: &str = include_str!("../../../docs/faults.md");
@@ -244,27 +247,26 @@ fn first_failure(seeds: u64) -> Option<(u64, String)> {
         .find_map(|seed| run_seed(seed, CRASHES, false).failures.into_iter().next().map(|failure| (seed, failure)))
 }
 
-/// The share of the faults that this process tries: its number, and how many there are; none: others try them for it.
-fn share() -> Option<(usize, usize)> {
-    let text = std::env::var(SHARE).ok()?;
-    let (number, count) = text.split_once('/')?;
-    Some((number.parse().ok()?, count.parse().ok()?))
-}
-
-/// A planted fault is there for a whole process: so each core has a process of its own.
-fn try_apart() {
-    let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+/// A planted fault is there for a whole process: each has a process of its own, as many at a time as there are cores.
+fn try_apart(faults: &[&str]) {
     let program = std::env::current_exe().expect("the program has a name");
-    let children: Vec<_> = (0..count)
-        .map(|number| {
+    let next = AtomicUsize::new(0);
+    let try_some = || {
+        let mut failed = 0;
+        while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut child = std::process::Command::new(&program);
-            child.args(["every_planted_fault_is_caught", "--exact", "--nocapture"]);
-            child.env(SHARE, format!("{number}/{count}")).spawn().expect("the program can be started")
-        })
-        .collect();
-    let failed = children.into_iter().map(|child| child.wait_with_output().expect("it ends"));
-    let failed: Vec<_> = failed.filter(|output| !output.status.success()).collect();
-    assert!(failed.is_empty(), "{} of {count} processes say what was not caught", failed.len());
+            child.args(["every_planted_fault_is_caught", "--exact", "--nocapture"]).env(ONLY, fault);
+            let status = child.status().expect("the program can be started");
+            failed += usize::from(!status.success());
+        }
+        failed
+    };
+    let count = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let failed: usize = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..count).map(|_| scope.spawn(try_some)).collect();
+        all.into_iter().map(|one| one.join().expect("it starts processes")).sum()
+    });
+    assert_eq!(failed, 0, "processes that say what was not caught");
 }
 
 fn nothing_fails_without_a_fault() {
@@ -289,37 +291,24 @@ fn every_planted_fault_is_caught() {
     let unlisted: Vec<_> =
         all_faults().into_iter().filter(|fault| !is_listed(fault)).map(|fault| fault.name()).collect();
     assert!(unlisted.is_empty(), "docs/faults.md does not say what notices {unlisted:?}");
-    let only = std::env::var("WEFT_SIM_FAULT").ok();
-    let (number, count) = match (share(), &only) {
-        (Some(share), _) => share,
-        (None, Some(_)) => (0, 1),
-        (None, None) => return try_apart(),
+    let faults: Vec<Fault> = all_faults().into_iter().filter(|fault| !is_caught_elsewhere(*fault)).collect();
+    let Ok(only) = std::env::var(ONLY) else {
+        let names: Vec<&str> = [NONE].into_iter().chain(faults.iter().map(|fault| fault.name())).collect();
+        return try_apart(&names);
     };
-    if only.is_none() && number == 0 {
-        nothing_fails_without_a_fault();
+    if only == NONE {
+        return nothing_fails_without_a_fault();
     }
+    let fault = *faults.iter().find(|fault| fault.name() == only).expect("a fault of that name is caught here");
     // The failures are expected: their panics need no text of their own.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
-    let mut missed = Vec::new();
-    let faults = all_faults().into_iter().filter(|fault| !is_caught_elsewhere(*fault));
-    for fault in faults.enumerate().filter(|(at, _)| at % count == number).map(|(_, fault)| fault) {
-        if only.as_ref().is_some_and(|only| only != fault.name()) {
-            continue;
-        }
-        plant(Some(fault));
-        let begun = std::time::Instant::now();
-        let failure = first_failure_with(fault);
-        plant(None);
-        let seconds = begun.elapsed().as_secs_f64();
-        match failure {
-            Some((seed, text)) => {
-                let first = text.lines().next().unwrap_or_default();
-                println!("{:<22} {seconds:>5.1} s, seed {seed:>2}: {first}", fault.name());
-            }
-            None => missed.push(fault.name()),
-        }
-    }
+    plant(Some(fault));
+    let begun = std::time::Instant::now();
+    let failure = first_failure_with(fault);
+    plant(None);
     panic::set_hook(hook);
-    assert!(missed.is_empty(), "planted and not caught in {SEEDS} seeds: {missed:?}");
+    let seconds = begun.elapsed().as_secs_f64();
+    let (seed, text) = failure.unwrap_or_else(|| panic!("{only} is planted and not caught in {SEEDS} seeds"));
+    println!("{only:<22} {seconds:>5.1} s, seed {seed:>2}: {}", text.lines().next().unwrap_or_default());
 }
