@@ -7,10 +7,13 @@
 //!
 //! 1. A date is never turned to nanoseconds, which the years 1 and 9999 have not: the engine would, beside a timestamp.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Cast;
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast};
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Operator, cast};
 use weft_expr::Local;
 use weft_format::{DataType, Value};
 
@@ -53,6 +56,37 @@ pub(crate) fn beside_timestamps<'a>(expr: Expr, mut others: impl Iterator<Item =
     match is_date(&expr, schema).then(|| others.find_map(stamp)).flatten() {
         Some(to) => cast(expr, to),
         None => expr,
+    }
+}
+
+/// The type in which dates and timestamps among values meet; none when there are not both.
+pub(crate) fn moment_of<'a>(
+    mut values: impl Iterator<Item = &'a Expr> + Clone,
+    schema: &DFSchema,
+) -> Option<ArrowType> {
+    let stamp = |value: &Expr| value.get_type(schema).ok().filter(|to| matches!(to, ArrowType::Timestamp(..)));
+    let to = values.clone().find_map(stamp)?;
+    values.any(|value| is_date(value, schema)).then_some(to)
+}
+
+/// A date as a timestamp of a type, anything else as it is.
+pub(crate) fn as_moment(expr: Expr, to: &ArrowType, schema: &DFSchema) -> Expr {
+    if is_date(&expr, schema) { cast(expr, to.clone()) } else { expr }
+}
+
+/// A value and the subquery whose rows it is compared with, dates among them as timestamps where the others are these.
+pub(crate) fn moments(value: Expr, subquery: Subquery, schema: &DFSchema) -> Result<(Expr, Subquery)> {
+    let plan = &subquery.subquery;
+    let field = plan.schema().field(0);
+    match (value.get_type(schema), field.data_type()) {
+        (Ok(ArrowType::Date32), to @ ArrowType::Timestamp(..)) => Ok((cast(value, to.clone()), subquery)),
+        (Ok(to @ ArrowType::Timestamp(..)), ArrowType::Date32) => {
+            let column = Expr::Column(Column::from(plan.schema().qualified_field(0)));
+            let moments = vec![cast(column, to).alias(field.name())];
+            let moments = LogicalPlanBuilder::from(plan.as_ref().clone()).project(moments)?.build()?;
+            Ok((value, subquery.with_plan(Arc::new(moments))))
+        }
+        _ => Ok((value, subquery)),
     }
 }
 

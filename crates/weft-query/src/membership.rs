@@ -45,6 +45,7 @@ use super::correlation::{
     Asked, check, has_split_groups, has_subquery, is_correlated, is_refusal, is_volatile, reaches_beyond, refused,
     subquery_of,
 };
+use super::dates::moments;
 use super::error::wrap;
 use super::extremes::{max, min};
 use super::functions::{Maybe, OneRow};
@@ -229,6 +230,8 @@ impl Rewriter<'_> {
     /// Each row of the subquery says whether the comparison holds; what is compared is an outer value.
     fn applied_any(&self, test: Test) -> Result<Expr> {
         self.check_types(&test)?;
+        let test = self.in_moments(test)?;
+        let test = self.in_moments(test)?;
         let plan = test.subquery.subquery.as_ref().clone();
         let number = self.context.number();
         let mut values = Vec::new();
@@ -322,6 +325,12 @@ impl Rewriter<'_> {
             (Place::Conjunct, true) => self.none(test, correlated),
             _ => self.three_valued(&by_span(test)?, place),
         }
+    }
+
+    /// Dates beside timestamps as these.
+    fn in_moments(&self, test: Test) -> Result<Test> {
+        let (left, subquery) = moments(test.left, test.subquery, &self.schema)?;
+        Ok(Test { left, subquery, ..test })
     }
 
     /// Refuses what has no comparison.

@@ -14,7 +14,9 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions::unicode::expr_fn::left;
-use datafusion::logical_expr::expr::{AggregateFunction, Between, Case, Cast, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Between, Case, Cast, InList, InSubquery, ScalarFunction, WindowFunction,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -29,7 +31,7 @@ use weft_format::{DataType, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, open};
 
 use super::arithmetic::{Checked, RoundEven, numeric_of};
-use super::dates::{beside_timestamps, day_of};
+use super::dates::{as_moment, beside_timestamps, day_of, moment_of, moments};
 use super::enum_types;
 use super::error::wrap;
 use super::functions;
@@ -235,6 +237,10 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let list: Vec<Expr> = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
             Transformed::yes(member(*expr, list, negated))
         }
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            let (expr, subquery) = moments(*expr, subquery, schema)?;
+            Transformed::yes(Expr::InSubquery(InSubquery { expr: Box::new(expr), subquery, negated }))
+        }
         Expr::Between(Between { expr, negated, low, high }) => {
             let expr = Box::new(read_as_float(*expr, [&*low, &*high].into_iter(), schema));
             let (low, high) = (day_of(*low, &expr, schema), day_of(*high, &expr, schema));
@@ -354,7 +360,18 @@ fn narrower(call: &ScalarFunction, schema: &DFSchema) -> Option<ArrowType> {
 }
 
 /// CASE x WHEN of types of ours as CASE WHEN x = : the engine looks constants up in tables, and has none for these.
-fn searched(case: Case, schema: &DFSchema) -> Transformed<Expr> {
+/// Dates and timestamps in it are timestamps.
+fn searched(mut case: Case, schema: &DFSchema) -> Transformed<Expr> {
+    if let Some(of) = &case.expr {
+        let whens = case.when_then_expr.iter().map(|(when, _)| &**when);
+        if let Some(to) = moment_of(std::iter::once(&**of).chain(whens), schema) {
+            case.expr = case.expr.map(|of| Box::new(as_moment(*of, &to, schema)));
+            let branches = std::mem::take(&mut case.when_then_expr).into_iter();
+            case.when_then_expr =
+                branches.map(|(when, then)| (Box::new(as_moment(*when, &to, schema)), then)).collect();
+            return Transformed::yes(Expr::Case(case));
+        }
+    }
     let to = case.expr.as_ref().filter(|of| !of.is_volatile()).and_then(|of| operand_type(of, schema));
     let (Some(of), Some(to)) = (&case.expr, to.filter(|to| is_special(*to)).map(open)) else {
         return Transformed::no(Expr::Case(case));
@@ -548,7 +565,7 @@ fn narrow_first(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
 
 /// NULLIF has the type of its first argument, where PostgreSQL compares the two as they are; the engine gives it the
 /// wider type.
-fn as_first(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+fn as_first(mut function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
     let first = match function.args.iter().map(|arg| operand_type(arg, schema)).collect::<Vec<_>>()[..] {
         [Some(first), Some(second)] if first.arrow() != second.arrow() => {
             let both = |is_one: fn(&ArrowType) -> bool| is_one(&first.arrow()) && is_one(&second.arrow());
@@ -558,7 +575,12 @@ fn as_first(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
         _ => None,
     };
     match first {
-        Some(first) => Transformed::yes(cast(Expr::ScalarFunction(function), first.arrow())),
+        Some(first) => {
+            if let Some(to) = moment_of(function.args.iter(), schema) {
+                function.args = function.args.into_iter().map(|arg| as_moment(arg, &to, schema)).collect();
+            }
+            Transformed::yes(cast(Expr::ScalarFunction(function), first.arrow()))
+        }
         None => Transformed::no(Expr::ScalarFunction(function)),
     }
 }

@@ -10,12 +10,12 @@
 //!
 //! 1. PostgreSQL's rule ("UNION, CASE, and Related Constructs"): constants in quotes take the type of the others;
 //!    types of another category do not meet; else the first type to which those before it are cast implicitly.
-//! 2. Only what differs is cast; dates and times without zone, and numerics of other digits, are left to the engine's
-//!    coercion.
+//! 2. Only what differs is cast; numerics of other digits are left to the engine's coercion. It would turn dates beside
+//!    timestamps to nanoseconds, which the years 1 and 9999 have not.
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType as ArrowType;
+use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, NullEquality, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
@@ -100,7 +100,7 @@ fn brought(value: &Expr, given: Option<DataType>, common: DataType, local: &Loca
         (Expr::Placeholder(_) | Expr::Literal(ScalarValue::Utf8View(None), _), None) if !common.is_text() => {
             Some(cast_to(value.clone(), common))
         }
-        (_, Some(given)) if given.arrow() != common.arrow() && (is_number(common) || is_zoned(common)) => {
+        (_, Some(given)) if given.arrow() != common.arrow() && (is_number(common) || is_moment(common)) => {
             Some(cast(value.clone(), common.arrow()))
         }
         _ => None,
@@ -121,9 +121,9 @@ fn common(what: &str, types: &[Option<DataType>]) -> Result<Option<DataType>> {
     Ok(Some(common))
 }
 
-/// Dates and timestamps become moments in the session's zone, of which the engine knows nothing.
-fn is_zoned(common: DataType) -> bool {
-    common == DataType::TimestampTz
+/// Dates and timestamps become moments; in the session's zone, of which the engine knows nothing.
+fn is_moment(common: DataType) -> bool {
+    matches!(common, DataType::Timestamp | DataType::TimestampTz)
 }
 
 fn is_number(data_type: DataType) -> bool {
@@ -152,13 +152,29 @@ fn meet(a: DataType, b: DataType) -> Option<DataType> {
     }
 }
 
-/// A column of VALUES in which floats meet numerics: the engine takes a numeric, to which it has cast the floats.
+/// A column of VALUES in which floats meet numerics: the engine takes a numeric, to which it has cast the floats; or
+/// dates meet timestamps, which it has cast to nanoseconds.
 pub(super) fn unified_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
     let mut fields = Vec::with_capacity(values.schema.fields().len());
     let mut rows = values.values.clone();
     let mut changed = false;
     for (place, (_, field)) in values.schema.iter().enumerate() {
+        if matches!(field.data_type(), ArrowType::Timestamp(TimeUnit::Nanosecond, _)) {
+            changed = true;
+            let given = |value: &Expr| match value {
+                Expr::Cast(Cast { expr, field: to }) if to.data_type() == field.data_type() => (**expr).clone(),
+                other => other.clone(),
+            };
+            let types = rows.iter().filter_map(|row| given(&row[place]).get_type(&none).ok());
+            let zone = types.filter_map(|of| if let ArrowType::Timestamp(_, zone) = of { zone } else { None }).next();
+            let moment = ArrowType::Timestamp(TimeUnit::Microsecond, zone);
+            for row in &mut rows {
+                row[place] = cast(given(&row[place]), moment.clone());
+            }
+            fields.push(field.as_ref().clone().with_data_type(moment));
+            continue;
+        }
         let given = rows.iter().filter_map(|row| uncast(&row[place], field.data_type())?.get_type(&none).ok());
         let float = match given.max_by_key(|given| given == &ArrowType::Float64) {
             Some(ArrowType::Float64) => DataType::DoublePrecision,
@@ -256,7 +272,7 @@ pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     for input in &mut inputs {
         named_as(input, &union.schema)?;
     }
-    let is_ours = |common| is_zoned(common) || is_number(common) && !matches!(common, DataType::Numeric { .. });
+    let is_ours = |common| is_moment(common) || is_number(common) && !matches!(common, DataType::Numeric { .. });
     bring_together("UNION", &mut inputs, is_ours)?;
     let same = inputs.iter().zip(&union.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
     // Where inputs have got other types since, the columns still have those of before.
