@@ -11,9 +11,9 @@
 //! 1. The array is made of each row of the left side, as it is where the right side is applied: the same rows. What is
 //!    no array is an error also where a LIMIT would have ended before it, within a batch of rows.
 //! 2. LEFT JOIN LATERAL stays applied: UNNEST has no row for an empty array.
-//! 3. What is computed of an element, and which elements there are, may be said around the function, once: `LATERAL
-//!    (SELECT e->>'a', s.x FROM jsonb_array_elements(s.doc) e WHERE e ? 'b')`. A query with more around it, as `OFFSET
-//!    0` is, stays applied.
+//! 3. What is computed of an element may be said around the function, once: `LATERAL (SELECT e->>'a', s.x FROM
+//!    jsonb_array_elements(s.doc) e)`. A query with more around it, as `OFFSET 0` is, stays applied; so does one with
+//!    conditions: beside others they would be asked in any order, of elements that they were to leave out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn beside(lateral: &Lateral) -> Result<Option<LogicalPlan>> {
     if lateral.keeps_all || body.is_volatile {
         return Ok(None);
     }
-    let Some(Elements { array, values, conditions }) = elements_of(&body.plan)? else { return Ok(None) };
+    let Some(Elements { array, values }) = elements_of(&body.plan)? else { return Ok(None) };
     let left = lateral.left.schema();
     let elements = format!("{MARKER}elements{}", lateral.number);
     let mut below: Vec<Expr> = Vec::with_capacity(left.fields().len() + 1);
@@ -85,15 +85,12 @@ fn beside(lateral: &Lateral) -> Result<Option<LogicalPlan>> {
     }
     below.push(with_outer(array, lateral, &HashMap::new())?.alias(&elements));
     let below = LogicalPlan::Projection(Projection::try_new(below, Arc::clone(&lateral.left))?);
-    let mut beside = LogicalPlanBuilder::from(below).unnest_columns_with_options(
+    let beside = LogicalPlanBuilder::from(below).unnest_columns_with_options(
         vec![Column::from_name(&elements)],
         UnnestOptions::new().with_preserve_nulls(false),
     )?;
     let element = Column::from_name(&elements);
     let with_element = |expr: Expr| with_outer(replaced(expr, &element)?, lateral, &renamed);
-    for condition in conditions {
-        beside = beside.filter(with_element(condition)?)?;
-    }
     for ((relation, field), value) in body.plan.schema().iter().zip(values) {
         above.push(with_element(value)?.alias_qualified(relation.cloned(), field.name()));
     }
@@ -146,8 +143,6 @@ struct Elements {
     array: Expr,
     /// The columns.
     values: Vec<Expr>,
-    /// Which rows there are.
-    conditions: Vec<Expr>,
 }
 
 /// The elements that the rows of a plan are made of, if nothing else is.
@@ -156,13 +151,8 @@ fn elements_of(plan: &LogicalPlan) -> Result<Option<Elements>> {
         LogicalPlan::SubqueryAlias(alias) => return elements_of(&alias.input),
         LogicalPlan::Unnest(unnest) => {
             let array = array_of(unnest).cloned();
-            return Ok(array.map(|array| Elements {
-                array,
-                values: vec![Expr::Column(Column::from_name(ELEMENT))],
-                conditions: Vec::new(),
-            }));
+            return Ok(array.map(|array| Elements { array, values: vec![Expr::Column(Column::from_name(ELEMENT))] }));
         }
-        LogicalPlan::Filter(filter) => (&filter.input, std::slice::from_ref(&filter.predicate)),
         LogicalPlan::Projection(projection) => (&projection.input, &projection.expr[..]),
         _ => return Ok(None),
     };
@@ -185,10 +175,7 @@ fn elements_of(plan: &LogicalPlan) -> Result<Option<Elements>> {
         });
         made.push(value?.data);
     }
-    match plan {
-        LogicalPlan::Filter(_) => elements.conditions.extend(made),
-        _ => elements.values = made,
-    }
+    elements.values = made;
     Ok(Some(elements))
 }
 

@@ -172,6 +172,10 @@ impl Session {
                     self.part()?;
                 }
                 let text = body.strip_suffix(&[0]).and_then(|text| std::str::from_utf8(text).ok());
+                if text.is_some_and(feeds) {
+                    let error = Error::new(Code::FeatureNotSupported, "nodes are not fed through the router");
+                    return Err(End::Failed(error.hint("name the writer's own address behind --follow")));
+                }
                 let runs = text.map(|text| self.route(text));
                 let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text", binds: true }];
                 let runs = runs.map_or_else(unread, |runs| runs.to_vec());
@@ -710,4 +714,9 @@ fn is_no_answer(report: &Report) -> bool {
 /// A node that does not show in time what it must says so (weft_sql's freshness).
 fn is_late(report: &Report) -> bool {
     report.sqlstate() == "57014" && report.message().starts_with("this node does not show")
+}
+
+/// Whether a text asks for all that a server writes, for ever: no server answers it as a statement.
+fn feeds(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("START_REPLICATION"))
 }

@@ -21,7 +21,7 @@ use weft_walk::visit_expressions;
 use super::operator_class::check_class;
 use super::pieces::{ordinal_of, place};
 use crate::expr::{AGGREGATES, BindError, Binder};
-use crate::parse::fold;
+use crate::parse::{fold, fold_all};
 use crate::queries::names::column_name;
 use crate::row::TableShape;
 
@@ -126,7 +126,7 @@ pub(super) fn forbidden(expr: &SqlExpr, place: &str) -> Option<Error> {
 }
 
 fn forbidden_call(function: &Function, place: &str) -> Option<Error> {
-    let name = function.name.to_string().to_lowercase();
+    let name = fold_all(&function.name);
     let is_in = |names: &[&str]| names.contains(&name.as_str());
     let (code, message) = if function.over.is_some() {
         (Code::WindowingError, "window functions are not allowed in")

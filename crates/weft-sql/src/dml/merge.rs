@@ -34,7 +34,7 @@ use super::syntax::{
 use super::write::{Parts, PreparedWrite, Write};
 use crate::binding::Tables;
 use crate::expr::{cast_to, sequence_call, with_parts};
-use crate::parse::{fold, inserted, inserts_defaults, inserts_nothing, parse_expression, sets_nothing};
+use crate::parse::{fold, fold_all, inserted, inserts_defaults, inserts_nothing, parse_expression, sets_nothing};
 use crate::queries::QueryEngine;
 use crate::row::{check_given, check_not_set, effective_default, row_columns};
 
@@ -348,7 +348,7 @@ fn in_source(expr: &mut Expr, shown: &Ident, source: Option<&Ident>) -> Result<(
 /// A condition stands in the query several times.
 fn refuse_volatile(expr: &Expr) -> Result<()> {
     let found = weft_walk::visit_expressions(expr, |part| match part {
-        Expr::Function(function) if VOLATILE.contains(&function.name.to_string().to_lowercase().as_str()) => {
+        Expr::Function(function) if VOLATILE.contains(&fold_all(&function.name).as_str()) => {
             ControlFlow::Break(function.name.to_string())
         }
         _ => ControlFlow::Continue(()),

@@ -8,6 +8,7 @@ use weft_format::{Code, DataType, Error};
 
 use super::Scope;
 use super::bind::{BindError, BindResult, Binder, is_now, now, open, routine, unsupported};
+use crate::parse::fold_all;
 use crate::text;
 
 /// Whether the query engine gives numerics of another scale, as it knows how many digits a constant asks for.
@@ -81,7 +82,7 @@ impl Binder<'_> {
         scope: &Scope,
         expected: Option<DataType>,
     ) -> BindResult<Expr> {
-        let name = function.name.to_string().to_lowercase();
+        let name = fold_all(&function.name);
         let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
         let is_plain = function.filter.is_none()
             && function.over.is_none()

@@ -8,7 +8,7 @@
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use weft_format::{Code, Error, Result};
 
-use crate::parse::{parse_expression, table_name};
+use crate::parse::{fold_all, parse_expression, table_name};
 
 /// The sequence whose next number an expression's text is; none when it is anything else.
 pub(crate) fn sequence_call(text: &str) -> Option<String> {
@@ -23,7 +23,7 @@ pub(crate) fn sequence_call(text: &str) -> Option<String> {
 
 /// The name of a function, folded, without the schema of the system.
 pub(crate) fn function_name(function: &Function) -> String {
-    let name = function.name.to_string().to_lowercase();
+    let name = fold_all(&function.name);
     name.strip_prefix("pg_catalog.").map_or(name.clone(), str::to_owned)
 }
 

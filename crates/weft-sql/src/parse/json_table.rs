@@ -3,12 +3,12 @@
 //! ```text
 //!   FROM t, JSON_TABLE(t.j, '$[*]' COLUMNS (n FOR ORDINALITY, a int PATH '$.a')) AS r
 //!     to the parser   "␁json_table"("␁json_table of" t.j, '$[*]' COLUMNS (...)) AS r
-//!     then            LATERAL (SELECT CAST(c.v ->> 0 AS INT) AS n,
-//!                                     "json_value"(c.v -> 1, 'nn', 'a', CAST(NULL AS INT), NULL, NULL) AS a
-//!                              FROM unnest(weft_json_table(CAST(t.j AS JSONB), ARRAY[...], '{}')) AS c (v)) AS r
+//!     then            LATERAL (SELECT CAST(r.c ->> 0 AS INT) AS n,
+//!                                     "json_value"(r.c -> 1, 'nn', 'a', CAST(NULL AS INT), NULL, NULL) AS a
+//!                              FROM unnest(weft_json_table(CAST(t.j AS JSONB), ARRAY[...], '{}')) AS r (c)) AS r
 //! ```
 //!
-//! 1. `c` and `v` have names that nobody gives.
+//! 1. `r` and `c` within are [`ROWS`] and [`CELLS`]; DEFAULT may name them, as it may name what is beside it in FROM.
 //! 2. ERROR ON ERROR behind all columns is of the paths to rows, and not of columns.
 //!
 //! Source: SQL:2016, part 2, section 7.11; PostgreSQL 17, section 9.16.4.
@@ -43,29 +43,57 @@ const CELLS: &str = "json_table cells";
 const NESTING_MAX: usize = 32;
 
 /// Whether there is a JSON_TABLE; its words as the parser takes them.
-pub(super) fn written_plainly(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+pub(super) fn written_plainly(tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+    if !tokens.iter().any(|token| is_word(token, "json_table")) {
+        return (tokens, false);
+    }
+    let mut made = Vec::with_capacity(tokens.len() + 1);
     let mut found = false;
-    let mut at = 0;
-    let mut before = Token::EOF;
-    while at < tokens.len() {
+    let (mut before, mut opens) = (Token::EOF, None);
+    for (at, token) in tokens.iter().enumerate() {
+        made.push(token.clone());
+        if opens == Some(at) {
+            made.push(TokenWithSpan { token: mark(OF), span: token.span });
+        }
         let begins = matches!(before, Token::Comma | Token::LParen)
             || matches!(keyword(&before), Keyword::FROM | Keyword::JOIN | Keyword::LATERAL | Keyword::USING);
-        let open = next(&tokens, at + 1).filter(|open| tokens[*open].token == Token::LParen);
-        if let Some(open) = open.filter(|_| begins && is_word(&tokens[at], "json_table")) {
-            let mark = |value: &str| {
-                Token::Word(Word { value: value.into(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
-            };
-            tokens[at].token = mark(TABLE);
-            let span = tokens[open].span;
-            tokens.insert(open + 1, TokenWithSpan { token: mark(OF), span });
-            found = true;
+        if begins
+            && is_word(token, "json_table")
+            && let Some(open) = next(&tokens, at + 1).filter(|open| has_columns(&tokens, *open))
+        {
+            if let Some(last) = made.last_mut() {
+                last.token = mark(TABLE);
+            }
+            opens = Some(open);
         }
-        if !matches!(tokens[at].token, Token::Whitespace(_)) {
-            before = tokens[at].token.clone();
+        found |= opens == Some(at);
+        if !matches!(token.token, Token::Whitespace(_)) {
+            before = token.token.clone();
         }
-        at += 1;
     }
-    (tokens, found)
+    (made, found)
+}
+
+fn mark(value: &str) -> Token {
+    Token::Word(Word { value: value.into(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
+}
+
+/// Whether COLUMNS stands within the parentheses that begin here: a table, a query of WITH or a function of the name has
+/// none.
+fn has_columns(tokens: &[TokenWithSpan], open: usize) -> bool {
+    let mut depth = 0usize;
+    for token in &tokens[open..] {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ if depth == 1 && keyword(token) == Keyword::COLUMNS => return true,
+            _ => {}
+        }
+        if depth == 0 {
+            return false;
+        }
+    }
+    false
 }
 
 /// What it is given, as the query; none when something else comes.
@@ -91,11 +119,13 @@ impl VisitorMut for Placer {
     type Break = Error;
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        let (name, args, alias, with_ordinality) = match factor {
-            TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. } => {
-                (name, &mut args.args, alias, *with_ordinality)
+        let (name, args, alias, with_ordinality, is_sampled) = match factor {
+            TableFactor::Table { name, args: Some(args), alias, with_ordinality, sample, .. } => {
+                (name, &mut args.args, alias, *with_ordinality, sample.is_some())
             }
-            TableFactor::Function { name, args, alias, with_ordinality, .. } => (name, args, alias, *with_ordinality),
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                (name, args, alias, *with_ordinality, false)
+            }
             _ => return ControlFlow::Continue(()),
         };
         let is_it = name.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.value == TABLE);
@@ -104,6 +134,10 @@ impl VisitorMut for Placer {
         };
         if !is_it {
             return ControlFlow::Continue(());
+        }
+        if is_sampled {
+            let error = Error::new(Code::FeatureNotSupported, "TABLESAMPLE of JSON_TABLE is not supported");
+            return ControlFlow::Break(error.hint("sample a table that was made of it"));
         }
         if with_ordinality {
             let error = Error::new(Code::SyntaxError, "JSON_TABLE has no WITH ORDINALITY");
@@ -254,10 +288,9 @@ impl Reader {
         let is_json = parse_format(parser)?;
         let path = path(parser)?;
         let shape = Shape::read(parser)?;
-        let is_query =
-            is_json || shape.is_given() || matches!(of, DataType::JSON | DataType::JSONB | DataType::Array(_));
-        let clauses = Clauses::read(parser, if is_query { "nedao" } else { "nedtf" })?;
-        let shape = is_query.then_some(shape);
+        // What types have arrays and objects is known when they are.
+        let clauses = Clauses::read(parser, "nedao")?;
+        let shape = (is_json || shape.is_given()).then_some(shape);
         Ok(Part::Column { name, kind: Kind::Value { path, of, shape, clauses } })
     }
 
@@ -331,6 +364,7 @@ fn is_nested(parser: &Parser<'_>) -> bool {
 fn parse_path(parser: &mut Parser<'_>) -> Parsed<String> {
     match parser.next_token() {
         TokenWithSpan { token: Token::SingleQuotedString(path) | Token::EscapedStringLiteral(path), .. } => Ok(path),
+        TokenWithSpan { token: Token::DollarQuotedString(path), .. } => Ok(path.value),
         other => parser.expected("a path, a literal", other),
     }
 }
@@ -371,7 +405,7 @@ mod tests {
         let wanted = format!(
             "SELECT * FROM t, LATERAL (SELECT CAST({cells} ->> 0 AS INT) AS \"n\", \
              \"json_value\"({cells} -> 1, 'dn', 'a', CAST(NULL AS INT), CAST(1 AS INT), NULL) AS \"a\", \
-             \"json_query\"({cells} -> 2, 'newk', 'B', CAST(NULL AS JSONB), NULL, NULL) AS \"B\", \
+             \"json_value\"({cells} -> 2, 'ne', 'B', CAST(NULL AS JSONB), NULL, NULL) AS \"B\", \
              CAST(CAST({cells} ->> 3 AS BOOLEAN) AS INT) AS \"e\" \
              FROM UNNEST(weft_json_table(CAST(t.j AS JSONB), \
              ARRAY['(lax $[*]', '#', 'v$.\"a\"', 'V$.b', '($.c', 'xf$.e', ')', ')'], jsonb_build_object('x', 1))) \
@@ -393,11 +427,18 @@ mod tests {
         ] {
             assert!(!read(sql).contains('\u{1}'), "{}", read(sql));
         }
-        // A table may have the name.
-        assert_eq!(read("INSERT INTO json_table (a) VALUES (1)"), "INSERT INTO json_table (a) VALUES (1)");
+        // A table, a query of WITH and a function may have the name.
+        for sql in [
+            "INSERT INTO json_table (a) VALUES (1)",
+            "WITH a AS (SELECT 1), json_table (x) AS (SELECT 2) SELECT * FROM json_table",
+            "SELECT 1, json_table(3)",
+        ] {
+            assert_eq!(read(sql), sql);
+        }
         for wrong in [
             "SELECT JSON_TABLE('1', '$' COLUMNS (a int))",
             "SELECT 1, json_table('1', '$' COLUMNS (a int))",
+            "SELECT * FROM json_table('1', '$' COLUMNS (a int)) TABLESAMPLE system (10)",
             "SELECT * FROM json_table('1', '$' COLUMNS ())",
             "SELECT * FROM json_table('1', '$' COLUMNS (a int, a int))",
             "SELECT * FROM json_table('1', '$' AS a COLUMNS (a int))",

@@ -70,7 +70,7 @@ pub use lock::{LockTables, TableLock};
 pub(crate) use locking::{anywhere, clause_of, pushed_down};
 pub(crate) use marks::as_written;
 pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing};
-pub use names::{fold, table_name};
+pub use names::{fold, fold_all, table_name};
 pub use own::{AlterSequence, CreateSequence, Own, Refresh};
 pub use parsed::Parsed;
 pub(crate) use parts::parts_of;

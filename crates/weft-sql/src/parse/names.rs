@@ -11,6 +11,12 @@ pub fn fold(ident: &Ident) -> String {
     }
 }
 
+/// A name of several parts, folded, with points between them.
+pub fn fold_all(name: &ObjectName) -> String {
+    let parts = name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), fold));
+    parts.collect::<Vec<_>>().join(".")
+}
+
 /// Words that PostgreSQL never takes for a table's name and that the parser does.
 const RESERVED: &[&str] = &[
     "all",

@@ -61,7 +61,7 @@ fn parse_value(parser: &mut Parser<'_>) -> Parsed<Expr> {
         let message = "cannot specify FORMAT JSON in RETURNING clause of JSON_VALUE()";
         return Err(ParserError::ParserError(message.into()));
     }
-    let clauses = Clauses::read(parser, "nedtf")?;
+    let clauses = Clauses::read(parser, "ned")?;
     Ok(value_of(JSON_VALUE, args, returning.of, clauses.letters('n', 'n'), None, &clauses))
 }
 
@@ -367,6 +367,7 @@ mod tests {
         for wrong in [
             "json_value(j)",
             "json_value(j, '$' EMPTY ON ERROR)",
+            "json_value(j, '$' TRUE ON ERROR)",
             "json_value(j, '$' RETURNING int FORMAT JSON)",
             "json_exists(j, '$' DEFAULT 1 ON ERROR)",
             "json_exists(j, '$' TRUE ON EMPTY)",

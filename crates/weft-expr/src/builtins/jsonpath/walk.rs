@@ -61,7 +61,7 @@ pub(super) struct Walk<'a> {
     /// The number of the next object that is made.
     pub(super) next_made: u32,
     /// What may still be looked at.
-    work_left: usize,
+    pub(super) work_left: usize,
     depth: usize,
 }
 

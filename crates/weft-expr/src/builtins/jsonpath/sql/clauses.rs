@@ -1,6 +1,6 @@
 //! ON EMPTY and ON ERROR.
 
-use weft_format::{Error, Result, Value};
+use weft_format::{Code, Error, Result, Value};
 
 /// What is given instead of what is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +23,21 @@ pub(super) enum Instead {
 
 impl Instead {
     /// That of a letter.
-    pub(super) fn of(letter: u8) -> Result<Instead> {
+    pub(super) fn of(letter: char) -> Result<Instead> {
         Ok(match letter {
-            b'n' => Instead::Null,
-            b'e' => Instead::Error,
-            b'd' => Instead::Default,
-            b'a' => Instead::EmptyArray,
-            b'o' => Instead::EmptyObject,
-            b't' => Instead::True,
-            b'f' => Instead::False,
-            _ => return Err(Error::internal("no clause of a JSON function has such a letter")),
+            'n' => Instead::Null,
+            'e' => Instead::Error,
+            'd' => Instead::Default,
+            'a' => Instead::EmptyArray,
+            'o' => Instead::EmptyObject,
+            't' => Instead::True,
+            'f' => Instead::False,
+            _ => {
+                return Err(Error::new(
+                    Code::InvalidParameterValue,
+                    format!("a clause of JSON functions is not \"{letter}\""),
+                ));
+            }
         })
     }
 

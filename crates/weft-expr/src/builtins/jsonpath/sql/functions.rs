@@ -9,16 +9,17 @@
 //!
 //! 1. A cell is an array of the items that were found; an object in its place says that the path met an error, and NULL
 //!    that there is no row to have one.
-//! 2. The type is that of an argument, which is NULL.
+//! 2. The type is that of an argument, which is NULL. Whoever calls them by their quoted names may give anything.
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::super::super::builtin::{Arg, Builtin, Call, builtin};
 use super::super::super::jsons::read_as;
+use super::super::kept::path_of;
 use super::clauses::{Instead, is_answered};
-use super::found;
+use super::found::Asking;
 use super::rows::{JSON_TABLE, json_table};
-use crate::cast::cast;
+use crate::cast::{cast, is_castable, no_cast};
 use crate::json;
 use crate::style::Local;
 
@@ -49,7 +50,7 @@ pub(in crate::builtins) static ROWS: &[Builtin] = &[
         .present()
         .lenient()
         .giving(|args| args[4]),
-    builtin(90_123, JSON_VALUE, OF_CELL, DataType::Text, |call| of_cell(call, scalar))
+    builtin(90_123, JSON_VALUE, OF_CELL, DataType::Text, |call| of_cell(call, of_its_type))
         .stable()
         .lenient()
         .giving(|args| args[3]),
@@ -68,8 +69,8 @@ struct Asked<'a> {
     /// Of JSON_TABLE.
     column: Option<&'a str>,
     to: DataType,
-    /// The values behind DEFAULT, on empty and on error.
-    defaults: [&'a Value; 2],
+    /// The values behind DEFAULT, on empty and on error, and their types.
+    defaults: [(&'a Value, DataType); 2],
     local: &'a Local,
 }
 
@@ -77,8 +78,9 @@ struct Asked<'a> {
 type Taken = fn(&Asked<'_>, &[&str]) -> Result<Option<Value>>;
 
 fn json_exists(call: &Call<'_>) -> Result<Value> {
-    let on_error = Instead::of(call.text(3).bytes().next().unwrap_or_default())?;
-    match found::is_there(call.text(0), call.text(1), call.text(2), call.local) {
+    let on_error = Instead::of(call.text(3).chars().next().unwrap_or_default())?;
+    let path = path_of(call.text(1))?;
+    match asking(call).is_there(call.text(0), &path) {
         Ok(is_there) => Ok(Value::Bool(is_there)),
         Err(error) if is_answered(&error) => on_error.truth(error),
         Err(error) => Err(error),
@@ -86,18 +88,23 @@ fn json_exists(call: &Call<'_>) -> Result<Value> {
 }
 
 fn of_document(call: &Call<'_>, taken: Taken) -> Result<Value> {
-    if call.is_null(0) || call.is_null(1) {
+    if (0..4).any(|at| call.is_null(at)) {
         return Ok(Value::Null);
     }
     let asked = Asked::of(call, call.text(3), None, 4);
-    match found::items(call.text(0), call.text(1), call.text(2), call.local) {
+    let path = path_of(call.text(1))?;
+    match asking(call).items(call.text(0), &path) {
         Ok(items) => asked.answer(&items.iter().map(String::as_str).collect::<Vec<_>>(), taken),
         Err(error) => asked.on_error(error),
     }
 }
 
+fn asking<'a>(call: &'a Call<'_>) -> Asking<'a> {
+    Asking { vars: call.text(2), local: call.local, work_left: None }
+}
+
 fn of_cell(call: &Call<'_>, taken: Taken) -> Result<Value> {
-    if call.is_null(0) || json::kind(call.text(0)) == "null" {
+    if (0..3).any(|at| call.is_null(at)) || json::kind(call.text(0)) == "null" {
         return Ok(Value::Null);
     }
     let asked = Asked::of(call, call.text(1), Some(call.text(2)), 3);
@@ -110,7 +117,7 @@ fn of_cell(call: &Call<'_>, taken: Taken) -> Result<Value> {
 impl<'a> Asked<'a> {
     fn of(call: &'a Call<'_>, letters: &'a str, column: Option<&'a str>, to: usize) -> Asked<'a> {
         let name = if letters.len() > 2 { "JSON_QUERY" } else { "JSON_VALUE" };
-        let defaults = [&call.args[to + 1], &call.args[to + 2]];
+        let defaults = [to + 1, to + 2].map(|at| (&call.args[at], call.types[at]));
         Asked { name, letters: letters.as_bytes(), column, to: call.types[to], defaults, local: call.local }
     }
 
@@ -129,9 +136,15 @@ impl<'a> Asked<'a> {
     /// What the clause of a place says.
     fn instead(&self, place: usize, error: Error) -> Result<Value> {
         let letter = self.letters.get(place).copied().unwrap_or_default();
-        match Instead::of(letter)? {
+        match Instead::of(char::from(letter))? {
             Instead::Null => Ok(Value::Null),
-            Instead::Default => Ok(self.defaults[place].clone()),
+            Instead::Default => {
+                let (value, of) = self.defaults[place];
+                if of != self.to && !is_castable(of, self.to) {
+                    return Err(no_cast(of, self.to));
+                }
+                cast(value.clone(), of, self.to, self.local)
+            }
             Instead::EmptyArray => self.item("[]"),
             Instead::EmptyObject => self.item("{}"),
             _ => Err(error),
@@ -190,6 +203,14 @@ fn scalar(asked: &Asked<'_>, items: &[&str]) -> Result<Option<Value>> {
         _ => json::plain_text(item)?.unwrap_or_default(),
     };
     cast(Value::Text(text.into()), DataType::Text, asked.to, asked.local).map(Some)
+}
+
+/// A column of JSON_TABLE of which nothing is said: JSON_QUERY for the types that have arrays and objects.
+fn of_its_type(asked: &Asked<'_>, items: &[&str]) -> Result<Option<Value>> {
+    match asked.to {
+        DataType::Json | DataType::Jsonb | DataType::Array(_) => any_item(asked, items),
+        _ => scalar(asked, items),
+    }
 }
 
 /// JSON_QUERY: the one item that was found, or all of them in an array.

@@ -9,32 +9,39 @@
 //! 1. Columns are numbered as they are written, those of levels within others in their place.
 //! 2. `[` instead of `(`, and `V` instead of `v`: an error of the path is one of the statement.
 
-use weft_format::{Error, Result};
+use std::rc::Rc;
 
+use weft_format::{Code, Error, Result};
+
+use super::super::kept::path_of;
+use super::super::path::Path;
 use super::clauses::Instead;
 
+/// How deep levels lie within each other, at most.
+const DEPTH_MAX: usize = 32;
+
 /// One level.
-pub(super) struct Level<'a> {
-    pub(super) path: &'a str,
+pub(super) struct Level {
+    pub(super) path: Rc<Path>,
     /// Whether an error of the path is one of the statement.
     pub(super) tells: bool,
     /// With the number of each.
-    pub(super) columns: Vec<(usize, Column<'a>)>,
-    pub(super) nested: Vec<Level<'a>>,
+    pub(super) columns: Vec<(usize, Column)>,
+    pub(super) nested: Vec<Level>,
 }
 
 /// A column.
-pub(super) enum Column<'a> {
+pub(super) enum Column {
     Ordinality,
     /// What a path finds; whether its errors are told.
-    Items(&'a str, bool),
+    Items(Rc<Path>, bool),
     /// Whether it finds something.
-    Exists(&'a str, Instead),
+    Exists(Rc<Path>, Instead),
 }
 
 /// The outermost level of a plan, and how many columns there are in all.
-pub(super) fn read(plan: &[String]) -> Result<(Level<'_>, usize)> {
-    let mut reader = Reader { items: plan.iter(), columns: 0 };
+pub(super) fn read(plan: &[String]) -> Result<(Level, usize)> {
+    let mut reader = Reader { items: plan.iter(), columns: 0, depth: 0 };
     let level = match reader.items.next().map(|item| split(item)).transpose()? {
         Some((letter @ ('(' | '['), path)) => reader.level(path, letter == '[')?,
         _ => return Err(broken()),
@@ -48,31 +55,40 @@ fn split(item: &str) -> Result<(char, &str)> {
 }
 
 fn broken() -> Error {
-    Error::internal("a plan of JSON_TABLE is broken")
+    Error::new(Code::InvalidParameterValue, "a plan of JSON_TABLE is broken")
 }
 
 struct Reader<'a> {
     items: std::slice::Iter<'a, String>,
     columns: usize,
+    depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// A level whose path was read, up to its end.
-    fn level(&mut self, path: &'a str, tells: bool) -> Result<Level<'a>> {
-        let mut level = Level { path, tells, columns: Vec::new(), nested: Vec::new() };
+    fn level(&mut self, path: &str, tells: bool) -> Result<Level> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            let message = format!("JSON_TABLE nests at most {DEPTH_MAX} levels");
+            return Err(Error::new(Code::StatementTooComplex, message));
+        }
+        let mut level = Level { path: path_of(path)?, tells, columns: Vec::new(), nested: Vec::new() };
         loop {
             let (letter, rest) = split(self.items.next().ok_or_else(broken)?)?;
             let column = match letter {
-                ')' => return Ok(level),
+                ')' => {
+                    self.depth -= 1;
+                    return Ok(level);
+                }
                 '(' | '[' => {
                     level.nested.push(self.level(rest, letter == '[')?);
                     continue;
                 }
                 '#' => Column::Ordinality,
-                'v' | 'V' => Column::Items(rest, letter == 'V'),
+                'v' | 'V' => Column::Items(path_of(rest)?, letter == 'V'),
                 'x' => {
                     let (on_error, path) = split(rest)?;
-                    Column::Exists(path, Instead::of(on_error as u8)?)
+                    Column::Exists(path_of(path)?, Instead::of(on_error)?)
                 }
                 _ => return Err(broken()),
             };

@@ -16,11 +16,14 @@ use weft_format::{ArrayValue, DataType, Result, Value, ValueRef};
 use super::super::super::builtin::Call;
 use super::super::super::jsons::texts;
 use super::super::super::limits::{check_bytes, check_elements};
+use super::super::walk::WORK_MAX;
 use super::clauses::is_answered;
-use super::found;
+use super::found::Asking;
 use super::plan::{self, Column, Level};
 use crate::json;
-use crate::style::Local;
+
+/// What all paths of one call may look at beyond [`WORK_MAX`], for each byte of the document and each column.
+const WORK_PER_COLUMN: usize = 32;
 
 /// The rows of JSON_TABLE: a document, a plan and the variables.
 pub const JSON_TABLE: &str = "weft_json_table";
@@ -29,15 +32,15 @@ pub const JSON_TABLE: &str = "weft_json_table";
 pub(super) fn json_table(call: &Call<'_>) -> Result<Value> {
     let plan: Vec<String> = texts(call, 1).into_iter().flatten().collect();
     let (level, columns) = plan::read(&plan)?;
-    let mut table =
-        Table { vars: call.text(2), local: call.local, cells: vec![None; columns], rows: Vec::new(), bytes: 0 };
+    let work = WORK_PER_COLUMN.saturating_mul(columns + 1).saturating_mul(call.text(0).len());
+    let asking = Asking { vars: call.text(2), local: call.local, work_left: Some(WORK_MAX.saturating_add(work)) };
+    let mut table = Table { asking, cells: vec![None; columns], rows: Vec::new(), bytes: 0 };
     table.level(&level, call.text(0))?;
     Ok(Value::Array(ArrayValue::new(DataType::Jsonb, table.rows.iter().map(|row| ValueRef::Text(row)))))
 }
 
 struct Table<'a> {
-    vars: &'a str,
-    local: &'a Local,
+    asking: Asking<'a>,
     /// Of the row that is made.
     cells: Vec<Option<String>>,
     rows: Vec<String>,
@@ -46,8 +49,8 @@ struct Table<'a> {
 
 impl Table<'_> {
     /// The rows of a level of an item.
-    fn level(&mut self, level: &Level<'_>, of: &str) -> Result<()> {
-        let items = match found::items(of, level.path, self.vars, self.local) {
+    fn level(&mut self, level: &Level, of: &str) -> Result<()> {
+        let items = match self.asking.items(of, &level.path) {
             Ok(items) => items,
             Err(error) if level.tells || !is_answered(&error) => return Err(error),
             Err(_) => Vec::new(),
@@ -70,16 +73,16 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn cell(&self, column: &Column<'_>, item: &str, ordinal: usize) -> Result<Option<String>> {
+    fn cell(&mut self, column: &Column, item: &str, ordinal: usize) -> Result<Option<String>> {
         let text = match column {
             Column::Ordinality => ordinal.to_string(),
-            Column::Items(path, tells) => match found::items(item, path, self.vars, self.local) {
+            Column::Items(path, tells) => match self.asking.items(item, path) {
                 Ok(found) => json::array_text(found.iter().map(String::as_str)),
                 Err(error) if *tells || !is_answered(&error) => return Err(error),
                 Err(_) => "{}".to_owned(),
             },
             Column::Exists(path, on_error) => {
-                let truth = match found::is_there(item, path, self.vars, self.local) {
+                let truth = match self.asking.is_there(item, path) {
                     Ok(is_there) => Value::Bool(is_there),
                     Err(error) if is_answered(&error) => on_error.truth(error)?,
                     Err(error) => return Err(error),

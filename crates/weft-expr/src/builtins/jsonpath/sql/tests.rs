@@ -92,6 +92,31 @@ fn what_is_not_there_and_what_does_not_fit_is_as_the_clauses_say() {
     check(QUERIES);
 }
 
+/// Whatever is given to them.
+const ODD: &[Case] = &[
+    ("json_value", "jsonb [1] | text NULL | text a | integer NULL | integer NULL | integer NULL", "NULL"),
+    ("json_value", "jsonb [1] | text nn | text NULL | integer NULL | integer NULL | integer NULL", "NULL"),
+    ("json_value", "jsonb 1 | jsonpath $ | jsonb NULL | text nn | integer NULL | integer NULL | integer NULL", "NULL"),
+    ("json_value", "jsonb 1 | jsonpath $ | jsonb {} | text NULL | integer NULL | integer NULL | integer NULL", "NULL"),
+    ("json_value", "jsonb {} | jsonpath $.a | jsonb {} | text dn | integer NULL | text 7 | integer NULL", "7"),
+    (
+        "json_value",
+        "jsonb {} | jsonpath $.a | jsonb {} | text dn | integer NULL | date 2020-01-01 | integer NULL",
+        "ERROR: cannot cast type date to integer",
+    ),
+    (
+        "json_value",
+        "jsonb {} | jsonpath $.a | jsonb {} | text éé | integer NULL | integer NULL | integer NULL",
+        "ERROR: a clause of JSON functions is not \"\u{c3}\"",
+    ),
+    ("json_value", "jsonb [{\"b\": 1}] | text nn | text a | jsonb NULL | jsonb NULL | jsonb NULL", "{\"b\": 1}"),
+];
+
+#[test]
+fn odd_arguments_are_null_or_errors() {
+    check(ODD);
+}
+
 #[test]
 fn rows_have_cells_of_what_paths_find() {
     check(OTHERS);
@@ -99,7 +124,8 @@ fn rows_have_cells_of_what_paths_find() {
 
 #[test]
 fn plans_are_read_whole() {
-    for broken in [&["v$", ")"][..], &["($", "v$"], &["($", "y$", ")"], &["", ")"], &["($", "xq$", ")"], &[]] {
+    let deep: Vec<&str> = std::iter::repeat_n("($", 100_000).chain(std::iter::repeat_n(")", 100_000)).collect();
+    for broken in [&deep[..], &["v$", ")"], &["($", "v$"], &["($", "y$", ")"], &["", ")"], &["($", "xq$", ")"], &[]] {
         let plan: Vec<String> = broken.iter().map(|&item| item.to_owned()).collect();
         assert!(super::plan::read(&plan).is_err(), "{broken:?}");
     }
