@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::expr::{Case, Cast};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlanBuilder, Operator, cast};
 use weft_expr::Local;
@@ -72,6 +72,17 @@ pub(crate) fn moment_of<'a>(
 /// A date as a timestamp of a type, anything else as it is.
 pub(crate) fn as_moment(expr: Expr, to: &ArrowType, schema: &DFSchema) -> Expr {
     if is_date(&expr, schema) { cast(expr, to.clone()) } else { expr }
+}
+
+/// CASE x WHEN with its dates as timestamps; as it was where these are not among what is compared.
+pub(crate) fn case_in_moments(mut case: Case, schema: &DFSchema) -> std::result::Result<Case, Case> {
+    let whens = case.when_then_expr.iter().map(|(when, _)| &**when);
+    let compared = case.expr.iter().map(|of| &**of).chain(whens);
+    let Some(to) = case.expr.as_ref().and_then(|_| moment_of(compared, schema)) else { return Err(case) };
+    case.expr = case.expr.map(|of| Box::new(as_moment(*of, &to, schema)));
+    let branches = std::mem::take(&mut case.when_then_expr).into_iter();
+    case.when_then_expr = branches.map(|(when, then)| (Box::new(as_moment(*when, &to, schema)), then)).collect();
+    Ok(case)
 }
 
 /// A value and the subquery whose rows it is compared with, dates among them as timestamps where the others are these.

@@ -31,7 +31,7 @@ use weft_format::{DataType, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, open};
 
 use super::arithmetic::{Checked, RoundEven, numeric_of};
-use super::dates::{as_moment, beside_timestamps, day_of, moment_of, moments};
+use super::dates::{as_moment, beside_timestamps, case_in_moments, day_of, moment_of, moments};
 use super::enum_types;
 use super::error::wrap;
 use super::functions;
@@ -361,17 +361,11 @@ fn narrower(call: &ScalarFunction, schema: &DFSchema) -> Option<ArrowType> {
 
 /// CASE x WHEN of types of ours as CASE WHEN x = : the engine looks constants up in tables, and has none for these.
 /// Dates and timestamps in it are timestamps.
-fn searched(mut case: Case, schema: &DFSchema) -> Transformed<Expr> {
-    if let Some(of) = &case.expr {
-        let whens = case.when_then_expr.iter().map(|(when, _)| &**when);
-        if let Some(to) = moment_of(std::iter::once(&**of).chain(whens), schema) {
-            case.expr = case.expr.map(|of| Box::new(as_moment(*of, &to, schema)));
-            let branches = std::mem::take(&mut case.when_then_expr).into_iter();
-            case.when_then_expr =
-                branches.map(|(when, then)| (Box::new(as_moment(*when, &to, schema)), then)).collect();
-            return Transformed::yes(Expr::Case(case));
-        }
-    }
+fn searched(case: Case, schema: &DFSchema) -> Transformed<Expr> {
+    let case = match case_in_moments(case, schema) {
+        Ok(made) => return Transformed::yes(Expr::Case(made)),
+        Err(case) => case,
+    };
     let to = case.expr.as_ref().filter(|of| !of.is_volatile()).and_then(|of| operand_type(of, schema));
     let (Some(of), Some(to)) = (&case.expr, to.filter(|to| is_special(*to)).map(open)) else {
         return Transformed::no(Expr::Case(case));

@@ -78,8 +78,8 @@ fn mark(value: &str) -> Token {
     Token::Word(Word { value: value.into(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
 }
 
-/// Whether COLUMNS stands within the parentheses that begin here: a table, a query of WITH or a function of the name has
-/// none.
+/// Whether COLUMNS stands within the parentheses that begin here: a table, a query of WITH or a function of the name
+/// has none.
 fn has_columns(tokens: &[TokenWithSpan], open: usize) -> bool {
     let mut depth = 0usize;
     for token in &tokens[open..] {
