@@ -46,7 +46,7 @@ use super::routines::{
 };
 use super::told_once::told_once;
 use super::types::{field_of, field_type, output_type};
-use super::unified::{unified, unified_sets, unified_union, unified_values};
+use super::unified::{Meeting, unified, unified_sets, unified_union, unified_values};
 use super::unsorted::silenced;
 use super::window_calls;
 
@@ -61,19 +61,20 @@ impl AnalyzerRule for PostgresTypes {
 
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let local = local_of(config);
+        let meeting = Meeting { local, in_moments: !is_recursive(&plan)? };
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Values(values) => unified_values(values),
+            LogicalPlan::Values(values) => unified_values(values, meeting),
             other => Ok(Transformed::no(other)),
         })?;
         let ours = |expr: Expr, schema: &DFSchema| {
             expr.transform_up(|expr| {
-                let unified = unified(expr, schema, local)?.transform_data(|expr| ours(expr, schema))?;
+                let unified = unified(expr, schema, meeting)?.transform_data(|expr| ours(expr, schema))?;
                 unified.transform_data(|expr| Ok(narrow_first(expr, schema)))
             })
         };
         let plan = rewrite_plan(plan.data, true, ours)?;
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Union(union) => unified_union(union),
+            LogicalPlan::Union(union) => unified_union(union, meeting),
             LogicalPlan::Join(join) => unified_sets(join)?.transform_data(in_types_of_inputs),
             other => in_types_of_inputs(other),
         })?;
@@ -82,7 +83,7 @@ impl AnalyzerRule for PostgresTypes {
             return Ok(plan);
         }
         let plan = rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Union(union) => unified_union(union),
+            LogicalPlan::Union(union) => unified_union(union, meeting),
             LogicalPlan::Join(join) => unified_sets(join)?.map_data(LogicalPlan::recompute_schema),
             other => other.recompute_schema().map(Transformed::no),
         })?;
@@ -138,7 +139,7 @@ impl AnalyzerRule for CheckedArithmetic {
         }
         // What they say of NULL may have changed.
         let told = plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Union(union) => unified_union(union),
+            LogicalPlan::Union(union) => unified_union(union, Meeting::coerced()),
             other => other.recompute_schema().map(Transformed::no),
         })?;
         Ok(told.data)

@@ -33,19 +33,28 @@ use super::types::{field_of, field_type};
 /// The digits after the point that the engine gives a column of VALUES where numerics meet floats: (real, double).
 const FLOAT_SCALES: (i8, i8) = (7, 15);
 
+/// How values meet.
+#[derive(Clone, Copy)]
+pub(super) struct Meeting<'a> {
+    pub(super) local: &'a Local,
+    /// Whether dates meet timestamps as these (2). In recursive queries the engine has given the rows that come back
+    /// their types, nanoseconds, before anyone is asked.
+    pub(super) in_moments: bool,
+}
+
 /// CASE, COALESCE, GREATEST and LEAST with their values in one type.
-pub(super) fn unified(expr: Expr, schema: &DFSchema, local: &Local) -> Result<Transformed<Expr>> {
+pub(super) fn unified(expr: Expr, schema: &DFSchema, meeting: Meeting<'_>) -> Result<Transformed<Expr>> {
     match expr {
         Expr::Case(mut case) => {
             let mut values: Vec<&mut Expr> = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then).collect();
             values.extend(case.else_expr.as_deref_mut());
-            let changed = unify("CASE", values, schema, local)?;
+            let changed = unify("CASE", values, schema, meeting)?;
             Ok(told(Expr::Case(case), changed))
         }
         Expr::ScalarFunction(ScalarFunction { func, mut args }) => {
             let changed = match func.name() {
                 name @ ("coalesce" | "greatest" | "least") => {
-                    unify(&name.to_uppercase(), args.iter_mut().collect(), schema, local)?
+                    unify(&name.to_uppercase(), args.iter_mut().collect(), schema, meeting)?
                 }
                 _ => false,
             };
@@ -60,7 +69,7 @@ fn told(expr: Expr, changed: bool) -> Transformed<Expr> {
 }
 
 /// Whether something was cast.
-fn unify(what: &str, values: Vec<&mut Expr>, schema: &DFSchema, local: &Local) -> Result<bool> {
+fn unify(what: &str, values: Vec<&mut Expr>, schema: &DFSchema, meeting: Meeting<'_>) -> Result<bool> {
     let types: Vec<Option<DataType>> = values.iter().map(|value| type_given(value, schema)).collect();
     let Some(mut common) = common(what, &types)? else { return Ok(false) };
     let is_text = |value: &Expr| {
@@ -73,7 +82,7 @@ fn unify(what: &str, values: Vec<&mut Expr>, schema: &DFSchema, local: &Local) -
     }
     let mut changed = false;
     for (value, given) in values.into_iter().zip(types) {
-        if let Some(made) = brought(value, given, common, local)? {
+        if let Some(made) = brought(value, given, common, meeting)? {
             *value = made;
             changed = true;
         }
@@ -88,19 +97,19 @@ fn type_given(value: &Expr, schema: &DFSchema) -> Option<DataType> {
 }
 
 /// A value cast to the type that it and others have together; none when it stays as it is.
-fn brought(value: &Expr, given: Option<DataType>, common: DataType, local: &Local) -> Result<Option<Expr>> {
+fn brought(value: &Expr, given: Option<DataType>, common: DataType, meeting: Meeting<'_>) -> Result<Option<Expr>> {
     Ok(match (value, given) {
         (Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _), None)
             if !common.is_text() =>
         {
             // It is wrong even where it is not reached.
-            weft_expr::cast(Value::Text(text.as_str().into()), DataType::Text, common, local).map_err(wrap)?;
+            weft_expr::cast(Value::Text(text.as_str().into()), DataType::Text, common, meeting.local).map_err(wrap)?;
             Some(cast_to(value.clone(), common))
         }
         (Expr::Placeholder(_) | Expr::Literal(ScalarValue::Utf8View(None), _), None) if !common.is_text() => {
             Some(cast_to(value.clone(), common))
         }
-        (_, Some(given)) if given.arrow() != common.arrow() && (is_number(common) || is_moment(common)) => {
+        (_, Some(given)) if given.arrow() != common.arrow() && (is_number(common) || meeting.is_moment(common)) => {
             Some(cast(value.clone(), common.arrow()))
         }
         _ => None,
@@ -121,9 +130,16 @@ fn common(what: &str, types: &[Option<DataType>]) -> Result<Option<DataType>> {
     Ok(Some(common))
 }
 
-/// Dates and timestamps become moments; in the session's zone, of which the engine knows nothing.
-fn is_moment(common: DataType) -> bool {
-    matches!(common, DataType::Timestamp | DataType::TimestampTz)
+impl Meeting<'_> {
+    /// Of values that the engine has given one type.
+    pub(super) fn coerced() -> Meeting<'static> {
+        Meeting { local: Local::fixed(), in_moments: false }
+    }
+
+    /// Dates and timestamps become moments; in the session's zone, of which the engine knows nothing.
+    fn is_moment(self, common: DataType) -> bool {
+        common == DataType::TimestampTz || self.in_moments && common == DataType::Timestamp
+    }
 }
 
 fn is_number(data_type: DataType) -> bool {
@@ -154,13 +170,13 @@ fn meet(a: DataType, b: DataType) -> Option<DataType> {
 
 /// A column of VALUES in which floats meet numerics: the engine takes a numeric, to which it has cast the floats; or
 /// dates meet timestamps, which it has cast to nanoseconds.
-pub(super) fn unified_values(values: Values) -> Result<Transformed<LogicalPlan>> {
+pub(super) fn unified_values(values: Values, meeting: Meeting<'_>) -> Result<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
     let mut fields = Vec::with_capacity(values.schema.fields().len());
     let mut rows = values.values.clone();
     let mut changed = false;
     for (place, (_, field)) in values.schema.iter().enumerate() {
-        if matches!(field.data_type(), ArrowType::Timestamp(TimeUnit::Nanosecond, _)) {
+        if meeting.in_moments && matches!(field.data_type(), ArrowType::Timestamp(TimeUnit::Nanosecond, _)) {
             changed = true;
             let given = |value: &Expr| match value {
                 Expr::Cast(Cast { expr, field: to }) if to.data_type() == field.data_type() => (**expr).clone(),
@@ -210,7 +226,7 @@ fn uncast<'a>(value: &'a Expr, column: &ArrowType) -> Option<&'a Expr> {
 }
 
 /// Casts the columns of inputs to their common types: those that `is_ours` says, and constants.
-fn bring_together(what: &str, inputs: &mut [Arc<LogicalPlan>], is_ours: fn(DataType) -> bool) -> Result<()> {
+fn bring_together(what: &str, inputs: &mut [Arc<LogicalPlan>], is_ours: impl Fn(DataType) -> bool) -> Result<()> {
     let width = inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
     for place in 0..width {
         let types: Vec<Option<DataType>> = inputs.iter().map(|input| column_type(input, place)).collect();
@@ -266,13 +282,14 @@ pub(super) fn unified_sets(mut join: Join) -> Result<Transformed<LogicalPlan>> {
 }
 
 /// The inputs of a union in one type, column by column.
-pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
+pub(super) fn unified_union(union: Union, meeting: Meeting<'_>) -> Result<Transformed<LogicalPlan>> {
     let width = union.inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
     let mut inputs = union.inputs.clone();
     for input in &mut inputs {
         named_as(input, &union.schema)?;
     }
-    let is_ours = |common| is_moment(common) || is_number(common) && !matches!(common, DataType::Numeric { .. });
+    let is_ours =
+        |common| meeting.is_moment(common) || is_number(common) && !matches!(common, DataType::Numeric { .. });
     bring_together("UNION", &mut inputs, is_ours)?;
     let same = inputs.iter().zip(&union.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
     // Where inputs have got other types since, the columns still have those of before.

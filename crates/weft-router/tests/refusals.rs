@@ -285,6 +285,7 @@ fn nobody_waits_in_a_circle() {
 fn nodes_are_not_fed_through_the_router() {
     let Some(company) = Company::start(|_| ()) else { return };
     let asked = "START_REPLICATION WEFT 1 NODE 'berlin' ADDRESS '10.0.0.7:5432'";
-    assert_eq!(refused(&mut company.connect(), asked), "0A000");
-    assert_eq!(ask(&mut company.connect(), "SELECT 1"), "1");
+    let mut client = company.connect();
+    assert_eq!(refused(&mut client, asked), "0A000");
+    assert_eq!(ask(&mut client, "SELECT 1"), "1");
 }

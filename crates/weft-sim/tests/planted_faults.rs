@@ -256,6 +256,7 @@ fn try_apart(faults: &[&str]) {
         while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut child = std::process::Command::new(&program);
             child.args(["every_planted_fault_is_caught", "--exact", "--nocapture"]).env(ONLY, fault);
+            child.stderr(std::process::Stdio::inherit());
             let run = child.output().expect("the program can be started");
             let told = String::from_utf8_lossy(&run.stdout);
             print!("{told}");

@@ -173,8 +173,11 @@ impl Session {
                 }
                 let text = body.strip_suffix(&[0]).and_then(|text| std::str::from_utf8(text).ok());
                 if text.is_some_and(feeds) {
-                    let error = Error::new(Code::FeatureNotSupported, "nodes are not fed through the router");
-                    return Err(End::Failed(error.hint("name the writer's own address behind --follow")));
+                    let (message, hint) =
+                        ("nodes are not fed through the router", "name the writer's own address behind --follow");
+                    report::error(&mut self.client.out, "ERROR", "0A000", message, hint);
+                    self.end_batch(&Batch::query(body, Vec::new()));
+                    return Ok(true);
                 }
                 let runs = text.map(|text| self.route(text));
                 let unread = || vec![Routed { kind: Kind::Write, reason: "it is no text", binds: true }];

@@ -82,11 +82,16 @@ fn mark(value: &str) -> Token {
 /// has none.
 fn has_columns(tokens: &[TokenWithSpan], open: usize) -> bool {
     let mut depth = 0usize;
-    for token in &tokens[open..] {
+    for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.token {
             Token::LParen => depth += 1,
             Token::RParen => depth -= 1,
-            _ if depth == 1 && keyword(token) == Keyword::COLUMNS => return true,
+            _ if depth == 1 && keyword(token) == Keyword::COLUMNS => {
+                // No column of that name, nor a list of names.
+                if next(tokens, at + 1).is_some_and(|next| tokens[next].token == Token::LParen) {
+                    return true;
+                }
+            }
             _ => {}
         }
         if depth == 0 {
@@ -431,6 +436,7 @@ mod tests {
         for sql in [
             "INSERT INTO json_table (a) VALUES (1)",
             "WITH a AS (SELECT 1), json_table (x) AS (SELECT 2) SELECT * FROM json_table",
+            "WITH a AS (SELECT 1), json_table (columns) AS (SELECT 2) SELECT * FROM json_table",
             "SELECT 1, json_table(3)",
         ] {
             assert_eq!(read(sql), sql);

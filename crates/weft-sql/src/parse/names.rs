@@ -11,9 +11,13 @@ pub fn fold(ident: &Ident) -> String {
     }
 }
 
-/// A name of several parts, folded, with points between them.
+/// A name of several parts, folded, with points between them; a part that has a point in it is in quotes.
 pub fn fold_all(name: &ObjectName) -> String {
-    let parts = name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), fold));
+    let apart = |ident: &Ident| {
+        let folded = fold(ident);
+        if folded.contains('.') { format!("\"{folded}\"") } else { folded }
+    };
+    let parts = name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), apart));
     parts.collect::<Vec<_>>().join(".")
 }
 

@@ -12,7 +12,7 @@ use weft_walk::{Visit, visit_expressions};
 use super::kind::{Assignment, Kind, READ_LOCKS, Routed};
 use crate::expr::function_name;
 use crate::functions;
-use crate::parse::{fold, writes};
+use crate::parse::{fold, fold_all, writes};
 
 /// Functions of the system that give another value each time and do nothing.
 const HARMLESS: &[&str] = &["random", "clock_timestamp", "timeofday", "gen_random_uuid", "pg_sleep", "now", "version"];
@@ -244,7 +244,7 @@ impl Visitor for Looking {
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Routed> {
         match table {
             TableFactor::Function { name, .. } | TableFactor::Table { name, args: Some(_), .. } => {
-                let name = name.to_string().to_lowercase();
+                let name = fold_all(name);
                 if name.ends_with("set_config") {
                     let reason = "it calls set_config beside something else";
                     return ControlFlow::Break(Routed::new(Kind::Sticks, reason));

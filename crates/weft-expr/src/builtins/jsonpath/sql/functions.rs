@@ -145,6 +145,10 @@ impl<'a> Asked<'a> {
                 }
                 cast(value.clone(), of, self.to, self.local)
             }
+            Instead::EmptyArray | Instead::EmptyObject if self.letters.len() < 4 && !has_parts(self.to) => {
+                let message = "EMPTY ARRAY and EMPTY OBJECT are for json, jsonb and arrays";
+                Err(Error::new(Code::SyntaxError, message).hint("write NULL, ERROR or DEFAULT"))
+            }
             Instead::EmptyArray => self.item("[]"),
             Instead::EmptyObject => self.item("{}"),
             _ => Err(error),
@@ -207,10 +211,11 @@ fn scalar(asked: &Asked<'_>, items: &[&str]) -> Result<Option<Value>> {
 
 /// A column of JSON_TABLE of which nothing is said: JSON_QUERY for the types that have arrays and objects.
 fn of_its_type(asked: &Asked<'_>, items: &[&str]) -> Result<Option<Value>> {
-    match asked.to {
-        DataType::Json | DataType::Jsonb | DataType::Array(_) => any_item(asked, items),
-        _ => scalar(asked, items),
-    }
+    if has_parts(asked.to) { any_item(asked, items) } else { scalar(asked, items) }
+}
+
+fn has_parts(of: DataType) -> bool {
+    matches!(of, DataType::Json | DataType::Jsonb | DataType::Array(_))
 }
 
 /// JSON_QUERY: the one item that was found, or all of them in an array.
