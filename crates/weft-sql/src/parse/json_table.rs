@@ -86,11 +86,12 @@ fn has_columns(tokens: &[TokenWithSpan], open: usize) -> bool {
         match token.token {
             Token::LParen => depth += 1,
             Token::RParen => depth -= 1,
-            _ if depth == 1 && keyword(token) == Keyword::COLUMNS => {
-                // No column of that name, nor a list of names.
-                if next(tokens, at + 1).is_some_and(|next| tokens[next].token == Token::LParen) {
-                    return true;
-                }
+            // No column of that name, nor a list of names.
+            _ if depth == 1
+                && keyword(token) == Keyword::COLUMNS
+                && next(tokens, at + 1).is_some_and(|next| tokens[next].token == Token::LParen) =>
+            {
+                return true;
             }
             _ => {}
         }
@@ -250,7 +251,7 @@ impl Reader {
                 self.level(parser, path, parts)?;
             } else {
                 let column = self.column(parser)?;
-                let numbers = matches!(column, Part::Column { kind: Kind::Ordinality, .. });
+                let numbers = matches!(&column, Part::Column { kind, .. } if matches!(**kind, Kind::Ordinality));
                 if numbers && std::mem::replace(&mut is_numbered, true) {
                     let message = "cannot use more than one FOR ORDINALITY column";
                     return Err(ParserError::ParserError(message.into()));
@@ -278,7 +279,7 @@ impl Reader {
             if !word(parser, "ordinality") {
                 return parser.expected("ORDINALITY", parser.peek_token());
             }
-            return Ok(Part::Column { name, kind: Kind::Ordinality });
+            return Ok(Part::Column { name, kind: Box::new(Kind::Ordinality) });
         }
         let of = parser.parse_data_type()?;
         if parser.parse_keyword(Keyword::EXISTS) {
@@ -288,7 +289,7 @@ impl Reader {
                 return Err(ParserError::ParserError("a column EXISTS has no ON EMPTY".into()));
             }
             let on_error = clauses.on_error.map(|clause| clause.letter);
-            return Ok(Part::Column { name, kind: Kind::Exists { path, of, on_error } });
+            return Ok(Part::Column { name, kind: Box::new(Kind::Exists { path, of, on_error }) });
         }
         let is_json = parse_format(parser)?;
         let path = path(parser)?;
@@ -296,7 +297,7 @@ impl Reader {
         // What types have arrays and objects is known when they are.
         let clauses = Clauses::read(parser, "nedao")?;
         let shape = (is_json || shape.is_given()).then_some(shape);
-        Ok(Part::Column { name, kind: Kind::Value { path, of, shape, clauses } })
+        Ok(Part::Column { name, kind: Box::new(Kind::Value { path, of, shape, clauses: Box::new(clauses) }) })
     }
 
     /// Adds a part to the plan and its column to the query.
@@ -307,7 +308,7 @@ impl Reader {
             Part::Column { name, kind } => (name, kind),
         };
         let at = self.columns.len();
-        let expr = match kind {
+        let expr = match *kind {
             Kind::Ordinality => {
                 self.plan.push("#".into());
                 cast(cell(at, BinaryOperator::LongArrow), DataType::Int(None))
@@ -338,7 +339,7 @@ impl Reader {
 /// A part of the levels.
 enum Part {
     Begin(String),
-    Column { name: String, kind: Kind },
+    Column { name: String, kind: Box<Kind> },
     End,
 }
 
@@ -355,7 +356,7 @@ enum Kind {
         of: DataType,
         /// Of JSON_QUERY.
         shape: Option<Shape>,
-        clauses: Clauses,
+        clauses: Box<Clauses>,
     },
 }
 
