@@ -5,13 +5,13 @@
 //! ```
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Join,
-    JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    Value, WildcardAdditionalOptions, With,
+    BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr,
+    TableAlias, TableFactor, TableWithJoins, Value, WildcardAdditionalOptions, With,
 };
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
 use weft_sql::Tables;
+use weft_sql::expr::call;
 use weft_sql::parse::joined_names;
 use weft_sql::queries::names::{column_name, folded};
 use weft_sql::queries::{ReadAt, moment_of};
@@ -309,15 +309,5 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 }
 
 fn coalesce(left: Expr, right: Expr) -> Expr {
-    let args = [left, right].map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).into();
-    Expr::Function(Function {
-        name: Ident::new("coalesce").into(),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    call("coalesce", vec![left, right])
 }

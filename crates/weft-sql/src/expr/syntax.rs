@@ -1,14 +1,13 @@
 //! What the parser's trees of comparisons and intervals mean, for both engines.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, CeilFloorKind, DataType as SqlType, DateTimeField, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, Subscript, TrimWhereField,
-    Value,
+    AccessExpr, BinaryOperator, CastKind, CeilFloorKind, DataType as SqlType, DateTimeField, Expr, Ident, Interval,
+    Subscript, TrimWhereField, Value,
 };
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, DataType, Error, Result};
 
-use crate::parse::WeftDialect;
+use crate::parse::{WeftDialect, call_of};
 
 /// The comparison that an operator of SQL is.
 pub fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
@@ -63,17 +62,7 @@ pub fn interval_cast(interval: &Interval) -> Option<Expr> {
 
 /// A call of a function.
 pub fn call(name: &str, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: Ident::new(name).into(),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    call_of(Ident::new(name), args)
 }
 
 /// What SQL writes with words between the arguments, as a call: `position('b' IN x)` is `position(x, 'b')`.

@@ -27,11 +27,10 @@ use weft_expr::builtins::{JSON_QUERY, JSON_TABLE, JSON_VALUE};
 use weft_format::{Code, Error, Result};
 use weft_walk::VisitMut;
 
+use super::calls::call_of;
 use super::lexemes::{is_word, keyword, next, word};
 use super::names::fold;
-use super::sql_json::{
-    Clauses, Parsed, Shape, call_of, cast, parse_context, parse_format, parse_passing, text, value_of,
-};
+use super::sql_json::{Clauses, Parsed, Shape, cast, parse_context, parse_format, parse_passing, text, value_of};
 
 /// What stands for JSON_TABLE, and before what it is given.
 const TABLE: &str = "\u{1}json_table";

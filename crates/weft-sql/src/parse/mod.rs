@@ -11,6 +11,7 @@
 //! 2. Positions in errors count characters of the whole text, from 1.
 
 mod alter_view;
+mod calls;
 mod conflict;
 mod constraints;
 mod copy_options;
@@ -54,6 +55,7 @@ mod views;
 mod with;
 
 pub use alter_view::ViewChange;
+pub use calls::call_of;
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub(crate) use copy_options::{FORCE_ARRAY, NO_FORCE_ARRAY};
 pub use dialect::WeftDialect;

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query,
-    TableFactor, TableVersion, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, TableFactor, TableVersion,
+    VisitorMut,
 };
 use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -22,6 +22,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use weft_format::{Code, Error, Result};
 use weft_walk::VisitMut;
 
+use super::calls::call_of;
 use super::lexemes::keyword;
 use super::position::place;
 
@@ -54,17 +55,7 @@ impl PeriodKind {
 
 /// The expression that stands for a period.
 pub(crate) fn period(kind: PeriodKind, bounds: Vec<Expr>) -> Expr {
-    let args = bounds.into_iter().map(|bound| FunctionArg::Unnamed(FunctionArgExpr::Expr(bound))).collect();
-    Expr::Function(Function {
-        name: Ident::new(kind.function()).into(),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    call_of(Ident::new(kind.function()), bounds)
 }
 
 /// The period that an expression stands for, and its bounds; none when it is a moment.

@@ -13,15 +13,13 @@
 //!
 //! Source: SQL:2016, part 2, sections 6.27 to 6.31; PostgreSQL 17, section 9.16.
 
-use sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    Value,
-};
+use sqlparser::ast::{CastKind, DataType, Expr, Ident, Value};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use weft_expr::builtins::{JSON_EXISTS, JSON_QUERY, JSON_VALUE};
 
+use super::calls::call_of;
 use super::lexemes::word;
 use super::names::fold;
 
@@ -307,20 +305,6 @@ fn is_plain(of: &DataType) -> bool {
 /// A call that is never read as one of these functions (1).
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     call_of(Ident::with_quote('"', name), args)
-}
-
-pub(super) fn call_of(name: Ident, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: name.into(),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 pub(super) fn cast(expr: Expr, data_type: DataType) -> Expr {
